@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agents.testing.cache_warming import CacheWarmer
 from safety.containment import CODE, CodeOrigin, Containment, choose_containment
 from workspace.dependency_cache import DependencyCache
 from workspace.sandbox import probing
@@ -14,6 +14,9 @@ from workspace.sandbox.registry_proxy import Address
 from workspace.sandbox.sandbox import Sandbox
 from workspace.sandbox.worker_pool import WorkerPool
 from workspace.temporary import sweep
+
+if TYPE_CHECKING:
+    from agents.testing.cache_warming import CacheWarmer
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Toolbox:
     seconds: float = 30.0
     reads: tuple[Path, ...] = ()
     proxy: Address | None = None
-    cache_warmer: CacheWarmer | None = None
+    cache_warmer: "CacheWarmer | None" = None
 
     @classmethod
     @asynccontextmanager
@@ -39,6 +42,7 @@ class Toolbox:
         cls,
         *,
         workers: int = 2,
+        first: int | None = None,
         user: str = "nobody",
         sandbox: probing.Wanted = "auto",
         seconds: float = 30.0,
@@ -52,6 +56,7 @@ class Toolbox:
         The workers always confine themselves with Landlock. They import everything before that, which bubblewrap would
         not allow from outside the system's folders.
 
+        :param first: how many workers start at once; the others once many calls wait.
         :param user: the account that untrusted work runs under when Forge is root.
         :param sandbox: the setting FORGE_SANDBOX.
         :param cache: keeps what set-ups download; by default nothing is kept.
@@ -61,10 +66,10 @@ class Toolbox:
         """
         await asyncio.to_thread(sweep)
         unconfined = "FORGE_SANDBOX is none" if sandbox == "none" else None
-        filling = None if cache is None else CacheWarmer(cache)
+        filling = None if cache is None else _warm(cache)
         probed = asyncio.create_task(probing.make_sandbox(user, sandbox))
         try:
-            own = WorkerPool("agents.worker_jobs", size=workers, user=user, unconfined=unconfined)
+            own = WorkerPool("agents.worker_jobs", size=workers, first=first, user=user, unconfined=unconfined)
             async with own if pool is None else nullcontext(pool) as pool:
                 try:
                     yield cls(pool, await probed, seconds, tuple(reads), proxy, filling)
@@ -90,3 +95,9 @@ class Toolbox:
         """The sandbox of the tools, for the summary of a review."""
         level = self.sandbox.strongest()
         return f"Tools ran in sandbox level {level.level} ({level.name}), parsers at level {self.pool.level}."
+
+
+def _warm(cache: DependencyCache) -> "CacheWarmer":
+    from agents.testing.cache_warming import CacheWarmer  # slow to import: only who keeps a cache waits for it
+
+    return CacheWarmer(cache)

@@ -8,8 +8,6 @@ from collections.abc import Mapping, MutableMapping
 from types import TracebackType
 from typing import Any, cast
 
-import structlog
-
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 
@@ -19,6 +17,9 @@ def configure(log_format: str, level: int = logging.INFO) -> None:
 
     :param log_format: ``console`` or ``json``.
     """
+    import structlog  # slow to import: a review on this machine has nothing to log
+
+    redact_python()
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if log_format == "json"
@@ -39,6 +40,10 @@ def configure(log_format: str, level: int = logging.INFO) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
+
+
+def redact_python() -> None:
+    """Redact what the standard library logs, and what Python prints of an uncaught exception."""
     logging.setLogRecordFactory(Record)
     logging.raiseExceptions = False  # a handler that fails would print the arguments as they are
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")

@@ -2,6 +2,7 @@
 
 import math
 from datetime import datetime, timedelta
+from functools import partial
 
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -55,63 +56,33 @@ class Metrics:
         self._clock = clock or SystemClock()
         self._drawn: datetime | None = None
         self._registry = registry = CollectorRegistry()
-        self._events = Counter("forge_events", "Events stored in the ledger", ["type"], registry=registry)
-        self._tools = Histogram("forge_tool_seconds", "Time a check took", ["tool"], registry=registry)
-        self._deliveries = Counter(
-            "forge_deliveries", "Webhook requests by answer", ["status", "outcome"], registry=registry
-        )
-        self._reports = Counter(
-            "forge_feedback_reports", "Reports of monitoring by answer", ["status"], registry=registry
-        )
-        self._redeliveries = Counter(
-            "forge_redeliveries", "Missed deliveries GitHub was asked to send again", ["outcome"], registry=registry
-        )
-        self._guards = Counter("forge_guard_trips", "Guards that stopped a phase", ["guard"], registry=registry)
-        self._iterations = Histogram(
-            "forge_run_iterations",
-            "Model calls of a run until it was completed",
-            buckets=_CALLS,
-            registry=registry,
-        )
-        self._responses = Histogram(
-            "forge_gate_response_seconds",
-            "Time until a person answered",
-            ["gate"],
-            buckets=_RESPONSE,
-            registry=registry,
-        )
-        self._decisions = Counter("forge_gate_decisions", "Gates by outcome", ["gate", "outcome"], registry=registry)
-        self._spend = Counter("forge_spend_usd", "Settled cost of models", ["phase", "model"], registry=registry)
-        self._breakers = Gauge(
-            "forge_breakers", "Error-rate breakers of repositories by state", ["breaker", "state"], registry=registry
-        )
-        self._waiting = Gauge("forge_gates_waiting", "Gates that wait for a person", ["gate"], registry=registry)
-        self._levels = Gauge(
-            "forge_ladder_levels", "Repositories by level, once it changed", ["level"], registry=registry
-        )
-        self._feedback = Gauge(
-            "forge_feedback", "How well Forge did in the last seven days", ["metric"], registry=registry
-        )
-        self._detected = Gauge(
-            "forge_detector_findings",
-            "Pull requests with findings of giving up in ninety days, by what people said",
-            ["kind", "judged"],
-            registry=registry,
-        )
-        self._deployed = _RenamedGauge(
-            "forge_deployments_over",
-            "forge_deployments_total",
-            "Deployments that are over, by how they ended",
-            registry,
-        )
-        self._deploying = Gauge(
-            "forge_deployments_under_way", "Deployments that are not over, waiting ones included", registry=registry
-        )
-        self._notices = _RenamedGauge(
-            "forge_notices_kept", "forge_notices_total", "Notices that are kept, by what became of them", registry
-        )
-        self._failing = Gauge("forge_notice_targets_failing", "Targets that take no notices", registry=registry)
-        self._halted = Gauge("forge_halted", "1 while the operator halts Forge", registry=registry)
+        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        histogram = partial(Histogram, registry=registry)
+        self._events = counter("forge_events", "Events stored in the ledger", ["type"])
+        self._tools = histogram("forge_tool_seconds", "Time a check took", ["tool"])
+        self._deliveries = counter("forge_deliveries", "Webhook requests by answer", ["status", "outcome"])
+        self._reports = counter("forge_feedback_reports", "Reports of monitoring by answer", ["status"])
+        asked_again = "Missed deliveries GitHub was asked to send again"
+        self._redeliveries = counter("forge_redeliveries", asked_again, ["outcome"])
+        self._guards = counter("forge_guard_trips", "Guards that stopped a phase", ["guard"])
+        iterations = "Model calls of a run until it was completed"
+        self._iterations = histogram("forge_run_iterations", iterations, buckets=_CALLS)
+        answered = "Time until a person answered"
+        self._responses = histogram("forge_gate_response_seconds", answered, ["gate"], buckets=_RESPONSE)
+        self._decisions = counter("forge_gate_decisions", "Gates by outcome", ["gate", "outcome"])
+        self._spend = counter("forge_spend_usd", "Settled cost of models", ["phase", "model"])
+        self._breakers = gauge("forge_breakers", "Error-rate breakers of repositories by state", ["breaker", "state"])
+        self._waiting = gauge("forge_gates_waiting", "Gates that wait for a person", ["gate"])
+        self._levels = gauge("forge_ladder_levels", "Repositories by level, once it changed", ["level"])
+        self._feedback = gauge("forge_feedback", "How well Forge did in the last seven days", ["metric"])
+        detected = "Pull requests with findings of giving up in ninety days, by what people said"
+        self._detected = gauge("forge_detector_findings", detected, ["kind", "judged"])
+        self._deployed = gauge("forge_deployments_over", "Deployments that are over, by how they ended", ["state"])
+        under_way = "Deployments that are not over, waiting ones included"
+        self._deploying = gauge("forge_deployments_under_way", under_way)
+        self._notices = gauge("forge_notices_kept", "Notices that are kept, by what became of them", ["state"])
+        self._failing = gauge("forge_notice_targets_failing", "Targets that take no notices")
+        self._halted = gauge("forge_halted", "1 while the operator halts Forge")
         self._checkpoints = _CheckpointMetrics(registry)
         bus.subscribe("*", self._count)
 
@@ -153,10 +124,10 @@ class Metrics:
             self._levels.labels(str(level)).set(count)
         for state in DeploymentState:
             if state.is_over:
-                self._deployed.set(state.value, deployed.get(state, 0))
+                self._deployed.labels(state.value).set(deployed.get(state, 0))
         self._deploying.set(sum(count for state, count in deployed.items() if not state.is_over))
         for state, count in told.items():
-            self._notices.set(state, count)
+            self._notices.labels(state).set(count)
         self._failing.set(len(failing))
         self._halted.set(now.is_halted)
         await self._update_feedback(database)
@@ -204,27 +175,6 @@ class Metrics:
         self._decisions.labels(gate, _OUTCOMES[event.type]).inc()
         if event.type in _ANSWERS and event.duration is not None:
             self._responses.labels(gate).observe(event.duration)
-
-
-class _RenamedGauge:
-    """A gauge by state that had a name with ``_total``, which Prometheus keeps for counters; exported under both.
-
-    The release after the one that says so in the changelog leaves the former name out.
-    """
-
-    def __init__(self, name: str, former: str, what: str, registry: CollectorRegistry) -> None:
-        told = {name: what, former: f"The former name of {name}"}
-        self._gauges = [Gauge(each, says, ["state"], registry=registry) for each, says in told.items()]
-
-    def clear(self) -> None:
-        """Report no state."""
-        for gauge in self._gauges:
-            gauge.clear()
-
-    def set(self, state: str, count: int) -> None:
-        """Report how many there are in a state."""
-        for gauge in self._gauges:
-            gauge.labels(state).set(count)
 
 
 class _CheckpointMetrics:

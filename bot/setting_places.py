@@ -9,13 +9,14 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bot.credentials import CredentialStore
 from bot.setting_sources import PREFIX
+from bot.tool_folders import check_folders, split_folders
 from domain.errors import ConfigurationError
 
 DOTENV = ".env"
 
 
 class ToolFolders(BaseSettings):
-    """The folders of programs for linters. `.env` is not read: in the folder of a review it may be of another."""
+    """The folders of programs for linters."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
 
@@ -24,15 +25,12 @@ class ToolFolders(BaseSettings):
     @field_validator("sandbox_tools", mode="before")
     @classmethod
     def _folders(cls, value: Any) -> Any:
-        return [part for part in value.split(":") if part] if isinstance(value, str) else value
+        return split_folders(value) if isinstance(value, str) else value
 
     @field_validator("sandbox_tools")
     @classmethod
     def _require_exists(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
-        wrong = next((folder for folder in value if not folder.is_absolute() or not folder.is_dir()), None)
-        if wrong is not None:
-            raise ValueError(f"{wrong} is not an absolute path of a folder; name folders, separated by colons")
-        return value
+        return check_folders(value)
 
 
 class Places(BaseSettings):

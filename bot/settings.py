@@ -271,17 +271,6 @@ def load_installation() -> Installation:
     return _build(Installation)
 
 
-def load_tool_folders() -> tuple[Path, ...]:
-    """The folders of FORGE_SANDBOX_TOOLS in the environment.
-
-    :raises ConfigurationError: one line that names what is wrong.
-    """
-    try:
-        return ToolFolders().sandbox_tools
-    except ValidationError as error:
-        raise explain(error.errors()[0]) from None
-
-
 def lacks_app() -> bool:
     """Whether nothing names a GitHub App yet, in the environment or in any file, so that it can be set up.
 

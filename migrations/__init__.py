@@ -4,22 +4,21 @@ A migration expands: the version of Forge before it goes on working beside the n
 says in ``works_from`` which is the oldest schema whose code does without that.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import inspect, select, text
+from sqlalchemy import inspect, text
 
 from domain.errors import ConfigurationError
-from memory.db.engine import Connection, Engine, begin, upsert
-from memory.db.tables.process import SchemaReachRow
+from memory.db.engine import Connection, Engine, begin
 
 if TYPE_CHECKING:
     from alembic.script import ScriptDirectory
 
 _STEPS = Path(__file__).parent / "versions"
-_VERSION = "alembic_version"  # the table
-_ROW_ID = 1
+_VERSION = "alembic_version"  # the table, with a column of ours beside alembic's
 _POSTGRESQL = (14, 0)  # the oldest that counts bits, by which vectors are found
 
 
@@ -105,26 +104,24 @@ def _get_newest() -> str:
 
 
 def _read_revision(connection: Connection) -> str | None:
-    if not inspect(connection).has_table(_VERSION):
-        return None
-    return connection.execute(text(f"SELECT version_num FROM {_VERSION}")).scalar()
+    return _read_version(connection).get("version_num")
 
 
 def _load_reach(connection: Connection) -> str | None:
-    if not inspect(connection).has_table(SchemaReachRow.__tablename__):
-        return None
-    return connection.execute(select(SchemaReachRow.oldest)).scalar()
+    return _read_version(connection).get("oldest")
+
+
+def _read_version(connection: Connection) -> Mapping[str, str]:
+    if not inspect(connection).has_table(_VERSION):
+        return {}
+    return dict(connection.execute(text(f"SELECT * FROM {_VERSION}")).mappings().first() or {})
 
 
 def _keep_reach(connection: Connection) -> None:
     """Note which versions work with the schema, for those that do not know its migrations."""
     revision = _read_revision(connection)
-    if revision is None:
-        return
-    oldest = find_oldest(revision)
-    if _load_reach(connection) != oldest:
-        values = {"id": _ROW_ID, "oldest": oldest}
-        connection.execute(upsert(connection.dialect.name, SchemaReachRow, values, {}))
+    if revision is not None:
+        connection.execute(text(f"UPDATE {_VERSION} SET oldest = :oldest"), {"oldest": find_oldest(revision)})
 
 
 def _apply(connection: Connection, revision: str) -> None:

@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 import structlog
@@ -85,9 +86,10 @@ async def shared_browser() -> AsyncGenerator[None]:
 
 @pytest.fixture(autouse=True)
 def environment() -> Iterator[None]:
-    """What a ``.env`` gives the providers' SDKs stays in the process, and would give the next test a model."""
-    before = dict(os.environ)
+    """What a test or a ``.env`` says in the environment ends with the test, and so does its folder."""
+    before, folder = dict(os.environ), Path.cwd()
     yield
+    os.chdir(folder)
     for name in os.environ.keys() - before.keys():
         del os.environ[name]
     os.environ.update(before)

@@ -58,7 +58,7 @@ def count_concepts(root: Path) -> Iterator[tuple[str, int]]:
     yield "kinds of events", count_members(root / "domain/events.py", "EventType")
     yield "reasons of an end", count_members(root / "domain/runs/run.py", "ReasonCode")
     yield "kinds of notices", count_members(root / "domain/notices.py", "NoticeType")
-    yield "tables", sum(text.count("__tablename__") for text in read(root, ["memory"]))
+    yield "tables", sum(text.count("__tablename__ = ") for text in read(root, ["memory"]))
     yield "keys of forge.yml", len(set(find_keys(json.loads((root / "docs/forge.schema.json").read_text()))))
     yield "settings", count_fields(root / "bot/settings.py")
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from bot import interrupts
 
@@ -47,13 +46,9 @@ def review(
     wrong input or an error, 3 a person should look, 4 nothing found but some source was not read, 130 interrupted, 141
     the reader of the output stopped before its end.
     """
-    from bot.cli import review as local
-    from bot.logging import configure
-
     if as_json and as_sarif:
         raise typer.BadParameter("Choose one of --json and --sarif.")
     shown = "json" if as_json else "sarif" if as_sarif else "text"
-    configure("console", level=40)
     interrupts.raise_again()
     if url is not None:
         if path != Path() or base is not None or staged or fix:
@@ -63,14 +58,20 @@ def review(
         if by_verdict and not post:
             raise typer.BadParameter("--by-verdict needs --post.")
         from bot.cli.pull_request import command
+        from bot.logging import configure
 
+        configure("console", level=40)
         work = command.run(url, shown, command.PostingOptions(post, by_verdict), ask_model=model, quiet=quiet)
     else:
         if post or by_verdict:
             raise typer.BadParameter("--post and --by-verdict need --pr.")
-        options = local.LocalOptions(base, staged=staged, fix=fix, ask_model=model)
-        work = local.run(path, options, shown, quiet=quiet)
-    raise typer.Exit(local.find_exit_code(asyncio.run(work), unread_ok=unread_ok))
+        from bot.cli.local_review import LocalOptions, run
+
+        work = run(path, LocalOptions(base, staged=staged, fix=fix, ask_model=model), shown, quiet=quiet)
+    done = asyncio.run(work)
+    from bot.cli.review import find_exit_code
+
+    raise typer.Exit(find_exit_code(done, unread_ok=unread_ok))
 
 
 @commands.command(hidden=True)
@@ -110,6 +111,8 @@ def demo(
     verbose: Annotated[bool, typer.Option("--verbose", help="Show every comment, review and check in full.")] = False,
 ) -> None:
     """Show a review from end to end on this machine, without an account or a key."""
+    from rich.console import Console
+
     from bot import demo as show
     from bot.cli.process import stop_signal
     from bot.logging import configure

@@ -8,16 +8,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from agents.review import reviewer
 from agents.review.layers import CheckedChange, ModelPart, apply_path_filters
 from agents.review.transient_commits import add_unreviewed
 from agents.toolbox import Toolbox
 from bot.cli import sarif
+from bot.cli.local_review import Format, LocalOptions
 from bot.cli.output import output
 from bot.cli.review_output import print_review, to_terminal
-from bot.settings import load_environment, load_tool_folders
 from bot.version import VERSION
 from domain.errors import ForgeError
 from domain.ids import make_finding_id
@@ -34,38 +33,8 @@ from workspace.local_repository import HEAD, LocalRepository, open_local
 
 _NO_MODEL = "No model read this: --model asks the one of FORGE_FAST_MODEL."
 _EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.require_human: 3}
-Format = Literal["text", "json", "sarif"]
 JSON_VERSION = 1
 """The version of the `--json` format; a breaking change raises it."""
-
-
-@dataclass(frozen=True)
-class LocalOptions:
-    """What to review, and how.
-
-    :param base: the revision to compare with; None for the default branch, or for HEAD if ``staged``.
-    :param staged: look at the index instead of the working tree.
-    :param fix: correct simple findings in the working tree, and review the result.
-    :param ask_model: send the change to the model of FORGE_FAST_MODEL, too.
-    """
-
-    base: str | None = None
-    staged: bool = False
-    fix: bool = False
-    ask_model: bool = False
-
-
-async def run(path: Path, options: LocalOptions, shown: Format, *, quiet: bool = False) -> Review:
-    """Review a repository, print the result, and return it.
-
-    :param path: a folder in it.
-    :param quiet: leave out the notes.
-    :raises CodeAccessError: if there is no repository, no such revision, or no common history.
-    :raises ForgeError: if the result cannot be printed, or a file cannot be written.
-    """
-    review, problem = await _review(path, options)
-    print_result(review, problem, shown, quiet=quiet)
-    return review
 
 
 def print_result(
@@ -90,21 +59,23 @@ def print_result(
             print_review(console, review, problem, whole=sys.stdout.isatty(), fixes=is_local, quiet=quiet)
 
 
-async def _review(path: Path, options: LocalOptions) -> tuple[Review, str | None]:
-    if options.staged and options.fix:
-        raise ForgeError("--fix corrects the working tree, but --staged reviews the index.", "Choose one of them.")
-    async with Toolbox.start(reads=load_tool_folders()) as toolbox:
-        compared = HEAD if options.staged and options.base is None else options.base
-        async with open_local(path, compared, staged=options.staged) as code:
-            examined = await _Examination.begin(code, toolbox)
-            corrected = await correct(code, examined.checked.findings) if options.fix else []
-            if not corrected:
-                return await examined.finish(ask_model=options.ask_model), examined.loaded.problem
-        for finding in corrected:
-            sys.stderr.write(f"corrected {to_terminal(finding.where)}: {to_terminal(finding.rule)}\n")
-        async with open_local(path, options.base) as code:
-            examined = await _Examination.begin(code, toolbox)
+async def review_here(path: Path, options: LocalOptions, toolbox: Toolbox) -> tuple[Review, str | None]:
+    """Review a repository; also what is wrong with its configuration.
+
+    :raises CodeAccessError: if there is no repository, no such revision, or no common history.
+    :raises ForgeError: if a file cannot be written.
+    """
+    compared = HEAD if options.staged and options.base is None else options.base
+    async with open_local(path, compared, staged=options.staged) as code:
+        examined = await _Examination.begin(code, toolbox)
+        corrected = await correct(code, examined.checked.findings) if options.fix else []
+        if not corrected:
             return await examined.finish(ask_model=options.ask_model), examined.loaded.problem
+    for finding in corrected:
+        sys.stderr.write(f"corrected {to_terminal(finding.where)}: {to_terminal(finding.rule)}\n")
+    async with open_local(path, options.base) as code:
+        examined = await _Examination.begin(code, toolbox)
+        return await examined.finish(ask_model=options.ask_model), examined.loaded.problem
 
 
 @dataclass(frozen=True)
@@ -139,8 +110,12 @@ class _Examination:
         return result.model_copy(update={"findings": named, "seconds": time.perf_counter() - self.started})
 
     async def _ask(self) -> ModelPart:
-        from pipeline.review.single_reading import SingleReading  # slow to import: only who asks a model waits for it
+        # Slow to import: only who asks a model waits for it.
+        from bot.logging import configure
+        from bot.settings import load_environment
+        from pipeline.review.single_reading import SingleReading
 
+        configure("console", level=40)
         models, own = load_environment().models, find_origin(from_fork=False, trusted=True)
         base = self.code.merge_base_sha
         reading = SingleReading(models, self.code.title, own, self.loaded.configuration, self.toolbox, base)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 
 from domain.errors import HALTED, Halted
 from domain.events import EventType
-from memory.db.engine import Database, insert_new
-from memory.db.tables.repositories import EVERYWHERE, PauseRow
+from memory.db.engine import Database
+from memory.db.tables.repositories import EVERYWHERE, RepositoryRow, hold
 from memory.db.tables.runs import WaitRow
 from memory.ledger import ledger
 from memory.runs import waits
@@ -29,8 +29,11 @@ class Halt:
 
 async def get_current(database: Database) -> Halt | None:
     """The current halt, if there is one."""
-    row = await database.get(PauseRow, EVERYWHERE)
-    return None if row is None else Halt(row.why, row.since)
+    return _parse(await database.get(RepositoryRow, EVERYWHERE))
+
+
+def _parse(row: RepositoryRow | None) -> Halt | None:
+    return None if row is None or row.paused_since is None else Halt(row.paused_why or "", row.paused_since)
 
 
 async def require_none(database: Database) -> None:
@@ -47,11 +50,11 @@ async def halt(database: Database, why: str, by: str, now: datetime) -> bool:
 
     :param by: the account on the operator's machine, perhaps empty.
     """
-    values = {"repository_id": EVERYWHERE, "by_login": by, "why": why, "since": now}
     async with database.transaction() as session:
-        taken = insert_new(database.dialect, PauseRow, values).returning(PauseRow.since)
-        if (await session.execute(taken)).first() is None:
+        row = await hold(session, database.dialect, EVERYWHERE)
+        if row.paused_since is not None:
             return False
+        row.paused_since, row.paused_by, row.paused_why = now, by, why
         ledger.record(session, OPERATOR, EventType.halted, now, source=OPERATOR, payload={"why": why, "by": by})
         return True
 
@@ -59,22 +62,22 @@ async def halt(database: Database, why: str, by: str, now: datetime) -> bool:
 async def resume(database: Database, by: str, now: datetime) -> Halt | None:
     """End the halt and resume the work that waits for this; returns the halt, if there was one."""
     async with database.transaction() as session:
-        row = (
-            await session.scalars(delete(PauseRow).where(PauseRow.repository_id == EVERYWHERE).returning(PauseRow))
-        ).first()
-        if row is None:
+        row = await hold(session, database.dialect, EVERYWHERE)
+        ended = _parse(row)
+        if ended is None:
             return None
-        seconds = max(0.0, (now - row.since).total_seconds())
-        facts = {"why": row.why, "by": by}
+        row.end_pause()
+        seconds = max(0.0, (now - ended.since).total_seconds())
+        facts = {"why": ended.why, "by": by}
         ledger.record(session, OPERATOR, EventType.resumed, now, source=OPERATOR, payload=facts, duration=seconds)
     await waits.end_for_reason(database, HALTED, now)
-    return Halt(row.why, row.since)
+    return ended
 
 
 async def resume_waiting(database: Database, now: datetime) -> None:
     """Resume the work that began to wait while the halt ended; writes nothing if there is none."""
     waiting = select(WaitRow.workflow_id).where(WaitRow.reason == HALTED, WaitRow.until > now).limit(1)
     async with database.transaction() as session:
-        if await session.scalar(waiting) is None or await session.get(PauseRow, EVERYWHERE) is not None:
+        if await session.scalar(waiting) is None or _parse(await session.get(RepositoryRow, EVERYWHERE)) is not None:
             return
     await waits.end_for_reason(database, HALTED, now)

@@ -9,7 +9,7 @@ from domain.runs.run import ReasonCode, RunState
 from memory.db.engine import Database
 from memory.db.tables.deliveries import NoticedEventRow, NoticeRow, NoticeTargetRow
 from memory.db.tables.findings import GateRow
-from memory.db.tables.runs import RunRow, ScheduledCheckRow, WaitRow
+from memory.db.tables.runs import RunRow, WaitRow
 from memory.deliveries.notices.notices import SENDING, WAITING
 from memory.gates.gates import ANSWERED
 from safety.notices import warn_at
@@ -25,7 +25,7 @@ async def find_next(database: Database, now: datetime) -> datetime | None:
     moments = union_all(
         select(func.min(WaitRow.until)),
         select(func.min(GateRow.until)).where(waiting),
-        select(func.min(ScheduledCheckRow.due)),
+        select(func.min(RunRow.check_due)),
         _select_notices(),
     )
     untold = union_all(select(NoticedEventRow.id).limit(1).subquery().select(), _select_answered().subquery().select())

@@ -18,7 +18,7 @@ from memory.db.tables.findings import FindingRow, GateRow
 from memory.db.tables.learned import MemoryRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, SpendRow
-from memory.db.tables.repositories import LadderRow
+from memory.db.tables.repositories import RepositoryRow
 from memory.db.tables.runs import PullRequestRow, RunRow
 from memory.gates.gates import parse_gate
 from memory.runs.checkpoints import load_reviews
@@ -279,7 +279,9 @@ def _load_overviews(connection: Connection, repository_ids: Collection[int]) -> 
         .where(GateRow.repository_id.in_(repository_ids), GateRow.state == GateState.waiting.value)
         .group_by(GateRow.repository_id)
     )
-    levels = select(LadderRow.repository_id, LadderRow.level).where(LadderRow.repository_id.in_(repository_ids))
+    levels = select(RepositoryRow.repository_id, func.coalesce(RepositoryRow.level, START)).where(
+        RepositoryRow.repository_id.in_(repository_ids)
+    )
     counts = {row[0]: row[1] for row in connection.execute(waiting)}
     reached = {row[0]: row[1] for row in connection.execute(levels)}
     return {

@@ -34,15 +34,7 @@ from memory.db.tables.findings import FeedbackRow, FindingRow, GateRow, is_dismi
 from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, BudgetRow, CircuitRow, SpendRow
-from memory.db.tables.repositories import (
-    AssentRow,
-    ConfigurationRow,
-    LadderRow,
-    MissedBugRow,
-    PauseRow,
-    PurgeRow,
-    WelcomeRow,
-)
+from memory.db.tables.repositories import AssentRow, ConfigurationRow, RepositoryRow
 from memory.db.tables.runs import CheckpointRow, OutboxRow, PullRequestRow, RecoveryRow, RunRow, WorkCheckpointRow
 from memory.reservations.reservations import RESERVED
 from memory.runs.outbox import APPROVAL
@@ -89,6 +81,10 @@ class _Group:
         named = select(RunRow.id).where(RunRow.repository_id.in_(self.ids or self.others))
         return column.in_(named) if self.ids else column.not_in(named)
 
+    def is_over(self, column: Any) -> Sequence[ColumnElement[bool]]:
+        """Whether a column with the id of a run is of one in this group that is over."""
+        return _is_over(column), self.matches_run(column)
+
 
 async def load_terms(database: Database, repository_ids: Sequence[int] | None = None) -> dict[int, int]:
     """For how many days each repository keeps its audit, if not for the usual time.
@@ -126,6 +122,7 @@ async def remove(database: Database, days: Mapping[int, int], now: datetime) -> 
         removed["gates emptied"] += await _empty_gates(database, group, now)
     for table, key, rows in (*_select_old_code(now), *_select_old_budgets(now), *_select_old_feedback(now)):
         removed[table.__tablename__] += await delete_in_batches(database, table, key, rows)
+    removed["purges"] = await _forget_purges(database, now)
     return {name: count for name, count in removed.items() if count}
 
 
@@ -142,74 +139,43 @@ _OldRows = tuple[type[TableRow], Any, Select[Any]]
 
 def _select_old(group: _Group, now: datetime) -> Sequence[_OldRows]:
     until = now - timedelta(days=group.days)
-    seen = min(until, now - DELIVERY_RETENTION)
-    repository = number_in(DeliveryRow.command["repository"]["id"])
-    recovered = min(until, now - RECOVERY_RETENTION)
+    seen, recovered = min(until, now - DELIVERY_RETENTION), min(until, now - RECOVERY_RETENTION)
+    event, write, spent, delivery, tried = EventRow, OutboxRow, SpendRow, DeliveryRow, RecoveryRow
+    its_repository = group.matches(number_in(delivery.command["repository"]["id"]))
+    is_done = or_(delivery.finished_at.is_not(None), delivery.outcome == "ignored")
     ended = select(RunRow.id).where(RunRow.finished_at < until)
-    return [
+    kept: Sequence[tuple[type[TableRow], Any, Sequence[ColumnElement[bool]]]] = [
+        (event, event.id, [*_is_before_id(event, event.time, until), ~_is_counted(), *group.is_over(event.trace)]),
+        (write, write.id, [*_is_before_id(write, write.created_at, seen), ~_IS_APPROVAL, *group.is_over(write.run_id)]),
         (
-            EventRow,
-            EventRow.id,
-            select(EventRow.id).where(
-                EventRow.id < lowest_id_at(until),
-                EventRow.time < until,
-                ~_is_counted(),
-                _is_over(EventRow.trace),
-                group.matches_run(EventRow.trace),
-            ),
+            spent,
+            spent.id,
+            [
+                *_is_before_id(spent, spent.reserved_at, until),
+                spent.state != RESERVED,
+                _is_over(spent.run_id),
+                group.matches(spent.repository_id),
+            ],
         ),
         (
-            OutboxRow,
-            OutboxRow.id,
-            select(OutboxRow.id).where(
-                OutboxRow.id < lowest_id_at(seen),
-                OutboxRow.created_at < seen,
-                ~_IS_APPROVAL,
-                _is_over(OutboxRow.run_id),
-                group.matches_run(OutboxRow.run_id),
-            ),
+            delivery,
+            delivery.guid,
+            [delivery.received_at < seen, is_done, _has_no_open_run(delivery.guid), its_repository],
         ),
-        (
-            SpendRow,
-            SpendRow.id,
-            select(SpendRow.id).where(
-                SpendRow.id < lowest_id_at(until),
-                SpendRow.reserved_at < until,
-                SpendRow.state != RESERVED,
-                _is_over(SpendRow.run_id),
-                group.matches(SpendRow.repository_id),
-            ),
-        ),
-        (
-            DeliveryRow,
-            DeliveryRow.guid,
-            select(DeliveryRow.guid).where(
-                DeliveryRow.received_at < seen,
-                or_(DeliveryRow.finished_at.is_not(None), DeliveryRow.outcome == "ignored"),
-                _has_no_open_run(DeliveryRow.guid),
-                group.matches(repository),
-            ),
-        ),
-        (
-            GateRow,
-            GateRow.id,
-            select(GateRow.id).where(*_is_old_gate(group, now), GateRow.state.not_in(_ANSWERED)),
-        ),
+        (GateRow, GateRow.id, [*_is_old_gate(group, now), GateRow.state.not_in(_ANSWERED)]),
         (
             CheckpointRow,
             CheckpointRow.run_id,
-            select(CheckpointRow.run_id).where(
-                CheckpointRow.run_id.in_(ended), group.matches_run(CheckpointRow.run_id)
-            ),
+            [CheckpointRow.run_id.in_(ended), group.matches_run(CheckpointRow.run_id)],
         ),
-        (
-            RecoveryRow,
-            RecoveryRow.id,
-            select(RecoveryRow.id).where(
-                RecoveryRow.time < recovered, _is_over(RecoveryRow.run_id), group.matches(RecoveryRow.repository_id)
-            ),
-        ),
+        (tried, tried.id, [tried.time < recovered, _is_over(tried.run_id), group.matches(tried.repository_id)]),
     ]
+    return [(table, key, select(key).where(*old)) for table, key, old in kept]
+
+
+def _is_before_id(row: Any, moment: Any, until: datetime) -> Sequence[ColumnElement[bool]]:
+    """Whether a row is older; its id, which begins with its time, is looked for first."""
+    return row.id < lowest_id_at(until), moment < until
 
 
 def _is_counted() -> ColumnElement[bool]:
@@ -247,7 +213,7 @@ def _select_old_code(now: datetime) -> Sequence[_OldRows]:
         .where(newer.repository_id == RunRow.repository_id, newer.number == RunRow.number, newer.id > RunRow.id)
     )
     ended = select(RunRow.id).where(RunRow.finished_at < until)
-    lost = select(PurgeRow.repository_id).where(PurgeRow.at < now - PURGE_RETENTION)
+    lost = select(RepositoryRow.repository_id).where(_is_long_lost(now))
     of_lost = select(RunRow.id).where(RunRow.repository_id.in_(lost))
     return [
         (
@@ -260,7 +226,6 @@ def _select_old_code(now: datetime) -> Sequence[_OldRows]:
             (table, table.at, select(table.at).where(table.at < now - PUSH_RETENTION))
             for table in (BranchPushRow, AssentRow, SignedCommitRow)
         ),
-        (PurgeRow, PurgeRow.repository_id, select(PurgeRow.repository_id).where(PurgeRow.at < now - PURGE_RETENTION)),
         *(
             (table, table.run_id, select(table.run_id).where(table.run_id.in_(ended)).distinct())
             for table in (AnswerRow, WorkCheckpointRow)
@@ -273,6 +238,16 @@ def _select_old_code(now: datetime) -> Sequence[_OldRows]:
             .where(CheckpointRow.id < lowest_id_at(until), RunRow.finished_at < until, replaced),
         ),
     ]
+
+
+def _is_long_lost(now: datetime) -> ColumnElement[bool]:
+    return RepositoryRow.lost_at < now - PURGE_RETENTION
+
+
+async def _forget_purges(database: Database, now: datetime) -> int:
+    """What is noted of long lost repositories, once nothing of them is left that depends on it."""
+    gone = update(RepositoryRow).where(_is_long_lost(now)).values(lost_at=None).returning(RepositoryRow.repository_id)
+    return len(await database.scalars(gone))
 
 
 def _select_old_budgets(now: datetime) -> Sequence[_OldRows]:
@@ -373,20 +348,22 @@ async def forget_repositories(database: Database, repository_ids: Sequence[int])
     for table, key in _OF_REPOSITORIES:
         lost = select(key).where(table.repository_id.in_(repository_ids))
         await delete_in_batches(database, table, key, lost)
-    # their fencing tokens stay
+    # their fencing tokens stay, and that they were welcomed
     named = PullRequestRow.repository_id.in_(repository_ids), PullRequestRow.title != ""
     await database.execute(update(PullRequestRow).where(*named).values(title=""))
+    known = RepositoryRow.repository_id.in_(repository_ids)
+    await database.execute(update(RepositoryRow).where(known).values(dict.fromkeys(_DECIDED)))
 
+
+_DECIDED = ("paused_since", "paused_by", "paused_why", "level", "level_since", "level_by", "missed", "overview")
+"""Of a row of :class:`RepositoryRow`, what goes with the repository."""
 
 _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
     (GateRow, GateRow.id),
     (FindingRow, FindingRow.id),
     (FeedbackRow, FeedbackRow.id),
     (MemoryRow, MemoryRow.id),
-    (MissedBugRow, MissedBugRow.id),
-    (LadderRow, LadderRow.repository_id),
     (CircuitRow, CircuitRow.repository_id),
-    (PauseRow, PauseRow.repository_id),
     (BranchPushRow, BranchPushRow.repository_id),
     (SignedCommitRow, SignedCommitRow.repository_id),
     (AssentRow, AssentRow.repository_id),
@@ -402,10 +379,10 @@ _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
 async def list_lost_deliveries(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:
     """The deliveries that began runs in these repositories, or told that the App was installed there."""
     query = select(RunRow.admitted_by).where(RunRow.repository_id.in_(repository_ids))
-    welcomed = select(WelcomeRow.cause).where(WelcomeRow.repository_id.in_(repository_ids))
+    welcomed = select(RepositoryRow.welcome_cause).where(RepositoryRow.repository_id.in_(repository_ids))
     async with database.transaction() as session:
         began = {admitted.rpartition("#")[0] for admitted in await session.scalars(query)}
-        return sorted(began | {*await session.scalars(welcomed)})
+        return sorted(began | {*filter(None, await session.scalars(welcomed))})
 
 
 async def list_lost_runs(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:

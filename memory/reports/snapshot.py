@@ -10,7 +10,7 @@ from domain.verdicts import BreakerState
 from memory.db.engine import Database
 from memory.db.tables.findings import GateRow
 from memory.db.tables.money import CircuitRow
-from memory.db.tables.repositories import EVERYWHERE, LadderRow, PauseRow
+from memory.db.tables.repositories import EVERYWHERE, RepositoryRow
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,11 @@ async def load_snapshot(database: Database) -> SystemSnapshot:
     async with database.transaction() as session:
         circuits = (await session.execute(select(state, func.count()).group_by(state))).all()
         gates = (await session.execute(waiting)).all()
-        levels = (await session.execute(select(LadderRow.level, func.count()).group_by(LadderRow.level))).all()
+        levels = (await session.execute(select(RepositoryRow.level, func.count()).group_by(RepositoryRow.level))).all()
+        everywhere = await session.get(RepositoryRow, EVERYWHERE)
         return SystemSnapshot(
             circuits=Counter({str(name or BreakerState.closed.value): count for name, count in circuits}),
             waiting=Counter({row[0]: row[1] for row in gates}),
-            levels=Counter({row[0]: row[1] for row in levels}),
-            is_halted=await session.get(PauseRow, EVERYWHERE) is not None,
+            levels=Counter({level: count for level, count in levels if level is not None}),
+            is_halted=everywhere is not None and everywhere.paused_since is not None,
         )

@@ -3,13 +3,13 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.runs.run import RepositoryRef
-from memory.db.engine import Database, upsert
+from memory.db.engine import Database
 from memory.db.tables.findings import GateRow
-from memory.db.tables.repositories import PurgeRow
+from memory.db.tables.repositories import RepositoryRow, hold
 from memory.db.tables.runs import RunRow
 
 
@@ -56,14 +56,16 @@ async def note_purged(database: Database, repository_ids: Collection[int], now: 
     """Record that repositories were lost, until a run begins there again."""
     async with database.transaction() as session:
         for each in sorted(repository_ids):
-            await session.execute(upsert(database.dialect, PurgeRow, {"repository_id": each, "at": now}, {}))
+            (await hold(session, database.dialect, each)).lost_at = now
 
 
 async def list_purged(database: Database) -> Sequence[int]:
     """The repositories of which no process may keep a copy."""
-    return await database.scalars(select(PurgeRow.repository_id).order_by(PurgeRow.repository_id))
+    row = RepositoryRow
+    return await database.scalars(select(row.repository_id).where(row.lost_at.is_not(None)).order_by(row.repository_id))
 
 
 async def clear_purge(session: AsyncSession, repository_id: int) -> None:
     """Delete the record: a run begins there, so Forge has access again."""
-    await session.execute(delete(PurgeRow).where(PurgeRow.repository_id == repository_id))
+    lost = RepositoryRow.repository_id == repository_id, RepositoryRow.lost_at.is_not(None)
+    await session.execute(update(RepositoryRow).where(*lost).values(lost_at=None))

@@ -18,12 +18,11 @@ from sqlalchemy.orm import aliased
 from domain.commands import Sender
 from domain.events import EventType
 from domain.gates import BUDGET_GATES, GateState
-from domain.ids import new_id
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
-from memory.db.engine import Database, insert_new, upsert
+from memory.db.engine import Database
 from memory.db.tables.findings import FindingRow, GateRow
 from memory.db.tables.ledger import EventRow
-from memory.db.tables.repositories import LadderRow, MissedBugRow
+from memory.db.tables.repositories import RepositoryRow, hold
 from memory.db.tables.runs import RunRow
 from memory.findings.findings import IS_DISMISSED
 from memory.ledger import ledger
@@ -39,31 +38,28 @@ _SOURCE = "ladder"
 async def load_facts(database: Database, repository_id: int) -> LadderFacts:
     """The facts that decide the level of a repository, as far back as the highest level needs."""
     async with database.transaction() as session:
-        row = await session.get(LadderRow, repository_id)
+        row = await session.get(RepositoryRow, repository_id)
         records = await _load_runs(session, repository_id)
-        missed = await session.scalars(
-            select(MissedBugRow.time)
-            .where(MissedBugRow.repository_id == repository_id)
-            .order_by(MissedBugRow.time.desc())
-            .limit(_MISSED)
-        )
         decided = [
             *await _load_gate_decisions(session, repository_id),
             *await _load_merge_decisions(session, repository_id),
         ]
         return LadderFacts(
-            level=START if row is None else row.level,
-            since=None if row is None else row.since,
+            level=_get_level(row),
+            since=None if row is None else row.level_since,
             runs=records,
-            missed=sorted(missed),
+            missed=[] if row is None else sorted(map(datetime.fromisoformat, (row.missed or {}).values())),
             decisions=sorted(decided, key=lambda one: one.at)[-_DECISIONS:],
         )
 
 
 async def get_level(database: Database, repository_id: int) -> int:
     """The level that was reached or set, whatever the configuration allows."""
-    row = await database.get(LadderRow, repository_id)
-    return START if row is None else row.level
+    return _get_level(await database.get(RepositoryRow, repository_id))
+
+
+def _get_level(row: RepositoryRow | None) -> int:
+    return START if row is None or row.level is None else row.level
 
 
 async def move_level(
@@ -74,14 +70,11 @@ async def move_level(
     :param known: the facts that decided it.
     :param trace: the run or the delivery that caused it.
     """
-    values = {"repository_id": repository_id, "level": verdict.level, "since": verdict.at, "by_login": ""}
-    change = insert_new(database.dialect, LadderRow, values)
-    if known.since is not None:
-        same = (LadderRow.level == known.level, LadderRow.since == known.since)
-        change = update(LadderRow).where(LadderRow.repository_id == repository_id, *same).values(**values)
     async with database.transaction() as session:
-        if (await session.execute(change.returning(LadderRow.level))).first() is None:
+        row = await hold(session, database.dialect, repository_id)
+        if (_get_level(row), row.level_since) != (known.level, known.since):
             return False
+        row.level, row.level_since, row.level_by = verdict.level, verdict.at, ""
         told = {
             "before": verdict.before,
             "move": verdict.move.value,
@@ -96,18 +89,15 @@ async def set_level(
     database: Database, repository_id: int, wanted: int, by_login: str, trace: str, now: datetime
 ) -> int:
     """Set the level that a person asked for, and return the one before. The same delivery may repeat it."""
-    values = {"repository_id": repository_id, "level": wanted, "since": now, "by_login": by_login}
     async with database.transaction() as session:
-        held = {"level": LadderRow.level, "since": LadderRow.since, "by_login": LadderRow.by_login}
-        unset = {"repository_id": repository_id, "level": START, "since": now, "by_login": ""}
-        taken = upsert(database.dialect, LadderRow, unset, {"repository_id": LadderRow.repository_id, **held})
-        before = (await session.execute(taken.returning(LadderRow.level))).scalar_one()
+        row = await hold(session, database.dialect, repository_id)
+        before = _get_level(row)
         done = [
             each for each in await _load_events(session, trace, EventType.ladder_changed) if each["level"] == wanted
         ]
         if done:
             return int(done[-1]["before"])
-        await session.execute(update(LadderRow).where(LadderRow.repository_id == repository_id).values(**values))
+        row.level, row.level_since, row.level_by = wanted, now, by_login
         text = f"{by_login} set level {wanted}"
         told = {"before": before, "move": "set", "text": text, "by": by_login}
         _record(session, trace, EventType.ladder_changed, now, repository_id, level=wanted, **told)
@@ -131,20 +121,12 @@ async def record_missed_bug(
     now: datetime,
 ) -> bool:
     """Record a critical bug that Forge missed; returns whether ``cause`` was not recorded before."""
-    values = {
-        "id": new_id(),
-        "repository_id": repository.id,
-        "number": number,
-        "run_id": run_id,
-        "by_login": by_login,
-        "description": description,
-        "cause": cause,
-        "time": now,
-    }
     async with database.transaction() as session:
-        taken = insert_new(database.dialect, MissedBugRow, values).returning(MissedBugRow.id)
-        if (await session.execute(taken)).first() is None:
+        row = await hold(session, database.dialect, repository.id)
+        known = row.missed or {}
+        if cause in known:
             return False
+        row.missed = dict([*known.items(), (cause, now.isoformat())][-_MISSED:])
         told = {"number": number, "by": by_login, "description": description, "cause": cause}
         _record(session, run_id or cause, EventType.feedback_missed, now, repository.id, **told)
         return True

@@ -3,37 +3,38 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Insert, delete, select, update
+from sqlalchemy import Insert, select, update
 
 from domain.commands import Sender
 from domain.errors import Halted, Superseded
 from domain.events import EventType
 from domain.runs.run import RepositoryRef, Run, Trigger
 from memory.db.engine import Database, insert_new, upsert
-from memory.db.tables.repositories import AssentRow, PauseRow
+from memory.db.tables.repositories import AssentRow, RepositoryRow, hold
 from memory.db.tables.runs import PullRequestRow
 from memory.ledger import ledger
 
 
 async def pause(database: Database, repository: RepositoryRef, sender: Sender, now: datetime) -> None:
     """Stop everything in a repository; a repeated call changes nothing."""
-    values = {"repository_id": repository.id, "by_login": sender.login, "since": now}
     async with database.transaction() as session:
-        await session.execute(insert_new(database.dialect, PauseRow, values))
+        row = await hold(session, database.dialect, repository.id)
+        if row.paused_since is None:
+            row.paused_since, row.paused_by = now, sender.login
         await ledger.record_person_action(session, repository, None, EventType.paused, sender, now)
 
 
 async def unpause(database: Database, repository: RepositoryRef, sender: Sender, now: datetime) -> None:
     """End a pause."""
     async with database.transaction() as session:
-        await session.execute(delete(PauseRow).where(PauseRow.repository_id == repository.id))
+        (await hold(session, database.dialect, repository.id)).end_pause()
         await ledger.record_person_action(session, repository, None, EventType.unpaused, sender, now)
 
 
 async def find_pauser(database: Database, repository: RepositoryRef) -> str | None:
     """The login of the person who paused the repository; None if nobody did."""
-    row = await database.get(PauseRow, repository.id)
-    return None if row is None else row.by_login
+    row = await database.get(RepositoryRow, repository.id)
+    return None if row is None else row.paused_by
 
 
 async def leave_alone(

@@ -21,7 +21,7 @@ from memory.db.engine import Connection
 from memory.db.functions import CompiledQuery, JsonArray
 from memory.db.tables.findings import GateRow
 from memory.db.tables.money import BudgetRow, CircuitRow, SpendRow
-from memory.db.tables.repositories import EVERYWHERE, PauseRow
+from memory.db.tables.repositories import EVERYWHERE, RepositoryRow
 from memory.db.tables.runs import PullRequestRow
 from memory.gates import gates
 from memory.ledger import ledger
@@ -88,9 +88,10 @@ _CIRCUIT = select(CircuitRow.circuit).where(
     CircuitRow.repository_id == bindparam("repository"), CircuitRow.provider == bindparam("provider")
 )
 _GRANTED = select(BudgetRow.granted)
+_PAUSED = select(RepositoryRow.repository_id).where(RepositoryRow.paused_since.is_not(None))
 _SELECT_SUMS = select(
-    select(PauseRow.since).where(PauseRow.repository_id == EVERYWHERE).exists().label("halted"),
-    select(PauseRow.repository_id).where(PauseRow.repository_id == bindparam("repository")).exists().label("paused"),
+    _PAUSED.where(RepositoryRow.repository_id == EVERYWHERE).exists().label("halted"),
+    _PAUSED.where(RepositoryRow.repository_id == bindparam("repository")).exists().label("paused"),
     _FENCE.label("fence"),
     select(func.count()).where(GateRow.run_id == bindparam("run")).label("gates"),
     *_OF_RUN.c,

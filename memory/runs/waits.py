@@ -12,7 +12,7 @@ from sqlalchemy import delete, func, select, update
 
 from domain.runs.run import Run
 from memory.db.engine import Database, upsert
-from memory.db.tables.runs import RunRow, ScheduledCheckRow, WaitRow
+from memory.db.tables.runs import RunRow, WaitRow
 
 _MANY = 500  # workflows in one statement
 _run_id = func.substr(WaitRow.workflow_id, 1, 26)  # the ids of a run's workflows begin with the run's id
@@ -100,34 +100,30 @@ class ScheduledCheck:
 
 async def schedule(database: Database, check: ScheduledCheck, due: datetime) -> None:
     """Schedule a check of a run, in place of an earlier one."""
-    values = {"run_id": check.run_id, "cause": check.cause.value, "number": check.number, "due": due}
-    await database.execute(upsert(database.dialect, ScheduledCheckRow, values, {}))
+    values = {"check_cause": check.cause.value, "check_number": check.number, "check_due": due}
+    await database.execute(update(RunRow).where(RunRow.id == check.run_id).values(**values))
 
 
 async def list_due_checks(database: Database, now: datetime) -> Sequence[ScheduledCheck]:
     """The checks that are due."""
-    query = select(ScheduledCheckRow).where(ScheduledCheckRow.due <= now)
-    rows = await database.scalars(query)
-    return [ScheduledCheck(row.run_id, CheckCause(row.cause), row.number) for row in rows]
+    query = select(RunRow.id, RunRow.check_cause, RunRow.check_number).where(RunRow.check_due <= now)
+    rows = await database.rows(query)
+    return [ScheduledCheck(run_id, CheckCause(cause), number or 0) for run_id, cause, number in rows]
 
 
 async def remove_check(database: Database, check: ScheduledCheck) -> None:
     """Remove a check that is under way or no longer needed."""
-    same = {"run_id": check.run_id, "cause": check.cause.value, "number": check.number}
-    await database.execute(delete(ScheduledCheckRow).filter_by(**same))
+    same = {"id": check.run_id, "check_cause": check.cause.value, "check_number": check.number}
+    await database.execute(update(RunRow).filter_by(**same).values(check_due=None))
 
 
 async def run_checks_now(database: Database, run_ids: Sequence[str], now: datetime) -> None:
     """Make the later checks of these runs due now."""
-    mine = (ScheduledCheckRow.run_id.in_(run_ids), ScheduledCheckRow.due > now)
-    await database.execute(update(ScheduledCheckRow).where(*mine).values(due=now))
+    mine = (RunRow.id.in_(run_ids), RunRow.check_due > now)
+    await database.execute(update(RunRow).where(*mine).values(check_due=now))
 
 
 async def list_checked_runs(database: Database, repository_id: int) -> Sequence[Run]:
     """The runs of a repository for which a check is scheduled."""
-    query = (
-        select(RunRow)
-        .join(ScheduledCheckRow, ScheduledCheckRow.run_id == RunRow.id)
-        .where(RunRow.repository_id == repository_id)
-    )
+    query = select(RunRow).where(RunRow.repository_id == repository_id, RunRow.check_due.is_not(None))
     return [row.as_run() for row in await database.scalars(query)]

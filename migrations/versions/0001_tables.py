@@ -23,6 +23,7 @@ _IS_MOVE = sa.text("(type LIKE 'run.%' OR type LIKE 'phase.%')")
 
 
 def upgrade() -> None:
+    op.add_column("alembic_version", sa.Column("oldest", sa.String()))  # the schema whose code works with this one
     op.create_table(
         "answers",
         sa.Column("run_id", sa.String(), nullable=False),
@@ -307,14 +308,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("installation_id"),
     )
     op.create_table(
-        "ladders",
-        sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("level", sa.BigInteger(), nullable=False),
-        sa.Column("since", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("by_login", sa.String(), nullable=False),
-        sa.PrimaryKeyConstraint("repository_id"),
-    )
-    op.create_table(
         "memories",
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("installation_id", sa.BigInteger(), server_default="0", nullable=False),
@@ -375,20 +368,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("repository_id", "day"),
     )
     op.create_table(
-        "missed",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("repository_id", sa.BigInteger(), nullable=False),
-        sa.Column("number", sa.BigInteger(), nullable=False),
-        sa.Column("run_id", sa.String(), nullable=True),
-        sa.Column("by_login", sa.String(), nullable=False),
-        sa.Column("description", sa.Text(), nullable=False),
-        sa.Column("cause", sa.String(), nullable=False),
-        sa.Column("time", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("cause"),
-    )
-    op.create_index("missed_by_repository", "missed", ["repository_id", "time"])
-    op.create_table(
         "notice_targets",
         sa.Column("target", sa.String(), nullable=False),
         sa.Column("repository_id", sa.BigInteger(), nullable=False),
@@ -441,14 +420,6 @@ def upgrade() -> None:
     )
     op.create_index("writes_by_object", "outbox", ["kind", "remote_id"])
     op.create_table(
-        "pauses",
-        sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("by_login", sa.String(), nullable=False),
-        sa.Column("why", sa.Text(), server_default="", nullable=False),
-        sa.Column("since", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("repository_id"),
-    )
-    op.create_table(
         "problems",
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("repository_id", sa.BigInteger(), nullable=False),
@@ -487,12 +458,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("repository_id", "number"),
     )
     op.create_table(
-        "purges",
-        sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("repository_id"),
-    )
-    op.create_table(
         "recalls",
         sa.Column("run_id", sa.String(), nullable=False),
         sa.Column("task", sa.String(), nullable=False),
@@ -524,6 +489,25 @@ def upgrade() -> None:
     op.create_index("recoveries_by_time", "recovery_attempts", ["time"])
     op.create_index("recoveries_of_issue", "recovery_attempts", ["repository_id", "number"])
     op.create_table(
+        "repositories",
+        sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("paused_since", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("paused_by", sa.String(), nullable=True),
+        sa.Column("paused_why", sa.Text(), nullable=True),
+        sa.Column("level", sa.BigInteger(), nullable=True),
+        sa.Column("level_since", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("level_by", sa.String(), nullable=True),
+        sa.Column("missed", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("lost_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("welcome", sa.String(), nullable=True),
+        sa.Column("welcome_cause", sa.String(), nullable=True),
+        sa.Column("welcome_run_id", sa.String(), nullable=True),
+        sa.Column("overview", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("installation_id", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("repository_id"),
+    )
+    op.create_index("ix_repositories_installation_id", "repositories", ["installation_id"])
+    op.create_table(
         "runs",
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("admitted_by", sa.String(), nullable=False),
@@ -550,32 +534,22 @@ def upgrade() -> None:
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("check_due", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("check_cause", sa.String(), nullable=True),
+        sa.Column("check_number", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("admitted_by"),
         sa.UniqueConstraint(
             "repository_id", "number", "head_sha", "base_sha", "trigger", "attempt", name="natural_key"
         ),
     )
+    op.create_index("runs_by_check", "runs", ["check_due"])
     op.create_index("runs_by_head", "runs", ["repository_id", "head_sha", "id"])
     op.create_index("runs_by_name", "runs", ["owner", "name", "id"])
     op.create_index("runs_by_number", "runs", ["repository_id", "number", "id"])
     op.create_index("runs_by_repository", "runs", ["repository_id", "id"])
     op.create_index("runs_by_repository_and_state", "runs", ["repository_id", "state", "id"])
     op.create_index("runs_by_state", "runs", ["state"])
-    op.create_table(
-        "scheduled_checks",
-        sa.Column("run_id", sa.String(), nullable=False),
-        sa.Column("cause", sa.String(), nullable=False),
-        sa.Column("number", sa.BigInteger(), nullable=False),
-        sa.Column("due", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("run_id"),
-    )
-    op.create_table(
-        "schema_reach",
-        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("oldest", sa.String(), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
-    )
     op.create_table(
         "sessions",
         sa.Column("digest", sa.String(), nullable=False),
@@ -655,18 +629,6 @@ def upgrade() -> None:
         sa.Column("reason", sa.String(), nullable=False),
         sa.PrimaryKeyConstraint("workflow_id"),
     )
-    op.create_table(
-        "welcomes",
-        sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("installation_id", sa.BigInteger(), nullable=False),
-        sa.Column("way", sa.String(), nullable=False),
-        sa.Column("cause", sa.String(), nullable=False),
-        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("run_id", sa.String(), nullable=True),
-        sa.Column("overview", sa.JSON(), nullable=True),
-        sa.PrimaryKeyConstraint("repository_id"),
-    )
-    op.create_index("ix_welcomes_installation_id", "welcomes", ["installation_id"])
     op.create_table(
         "work_checkpoints",
         sa.Column("id", sa.String(), nullable=False),

@@ -45,8 +45,7 @@ async def welcome_repositories(context: DeliveryContext, command: WelcomeReposit
 
 async def _note_all(context: DeliveryContext, command: WelcomeRepositories) -> int:
     """Leave it to their first reviews. GitHub is asked nothing: there may be a thousand."""
-    services, now = context.services, context.services.clock.now()
-    return await welcomes.claim_all(services.database, command.repositories, WelcomeWay.check, context.guid, now)
+    return await welcomes.claim_all(context.services.database, command.repositories, WelcomeWay.check, context.guid)
 
 
 async def _welcome(context: DeliveryContext, repository: RepositoryRef) -> WelcomeWay | None:
@@ -72,8 +71,7 @@ async def _receive(context: DeliveryContext, repository: RepositoryRef) -> _Rece
     if known is not None and known.cause != context.guid:
         return None
     received = await _choose(context, repository)
-    now = services.clock.now()
-    held = await welcomes.claim(services.database, repository, received.way, context.guid, now)
+    held = await welcomes.claim(services.database, repository, received.way, context.guid)
     return received if held.cause == context.guid else None
 
 
@@ -109,8 +107,8 @@ async def _tell(context: DeliveryContext, repository: RepositoryRef, overview: R
 
 async def _put_off(context: DeliveryContext, repository: RepositoryRef) -> WelcomeWay:
     """Leave it to the first review, unless another delivery welcomed it meanwhile."""
-    database, now = context.services.database, context.services.clock.now()
-    held = await welcomes.claim(database, repository, WelcomeWay.check, context.guid, now)
+    database = context.services.database
+    held = await welcomes.claim(database, repository, WelcomeWay.check, context.guid)
     if held.cause != context.guid:
         return held.way
     await welcomes.change_way(database, repository.id, WelcomeWay.check)

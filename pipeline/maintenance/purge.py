@@ -48,7 +48,6 @@ async def purge(services: Services, installation_id: int, repository_ids: Sequen
     await contract_leases.purge(services.database, repository_ids)
     await memory_file.purge(services.database, installation_id, repository_ids)
     await retention.forget_repositories(services.database, repository_ids)
-    await welcomes.forget(services.database, repository_ids)
     await forget_journals(services, repository_ids)
     await purge_copies(services, installation_id, repository_ids)
     return len(repository_ids)

@@ -114,7 +114,7 @@ def test_what_starts_often_or_stays_loads_no_library_that_it_does_not_need(modul
 
 
 def test_a_mistake_of_forge_is_not_a_verdict(repository: Path) -> None:
-    broken = "from bot.cli import main, review; review.run = None; main.main()"
+    broken = "from bot.cli import local_review, main; local_review.run = None; main.main()"
     done = subprocess.run(
         [sys.executable, "-c", broken, "review", str(repository)], check=False, capture_output=True, text=True
     )
@@ -456,11 +456,11 @@ def test_a_wrong_key_is_told_before_anything_is_made(tmp_path: Path) -> None:
     ],
 )
 def test_the_database_is_all_that_looking_needs(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    os.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("FORGE_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("FORGE_DATABASE_URL", create_database("sqlite", tmp_path))
+        del os.environ[name]
+    os.environ["FORGE_DATABASE_URL"] = create_database("sqlite", tmp_path)
     cli(command.split(), standalone_mode=False)
     assert "FORGE_" not in capsys.readouterr().err

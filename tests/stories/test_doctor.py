@@ -26,27 +26,27 @@ from tests.provider import KEY, Provider, Reply, answer_error, answer_text, serv
 
 
 @pytest.fixture
-async def github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Simulator]:
+async def github(tmp_path: Path) -> AsyncGenerator[Simulator]:
     """A GitHub whose App has what the manifest asks for, and settings that are complete."""
-    async with _github(tmp_path, monkeypatch, load_permissions()) as started:
+    async with _github(tmp_path, load_permissions()) as started:
         yield started
 
 
-def _github(folder: Path, monkeypatch: pytest.MonkeyPatch, permissions: Mapping[str, str]) -> Simulator:
+def _github(folder: Path, permissions: Mapping[str, str]) -> Simulator:
     simulator = Simulator(folder / "github", permissions=permissions)
     (folder / "here").mkdir()
-    monkeypatch.chdir(folder / "here")
-    monkeypatch.setenv("FORGE_APP_ID", str(simulator.app.id))
-    monkeypatch.setenv("FORGE_PRIVATE_KEY", simulator.app.private_key_pem)
-    monkeypatch.setenv("FORGE_WEBHOOK_SECRET", "a-webhook-secret")
+    os.chdir(folder / "here")
+    os.environ["FORGE_APP_ID"] = str(simulator.app.id)
+    os.environ["FORGE_PRIVATE_KEY"] = simulator.app.private_key_pem
+    os.environ["FORGE_WEBHOOK_SECRET"] = "a-webhook-secret"
     how_it_is_tested = [name for name in os.environ if name.startswith("TEST_")]
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", *how_it_is_tested):
-        monkeypatch.delenv(name, raising=False)
+        os.environ.pop(name, None)
     return simulator
 
 
-async def test_a_fresh_installation(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    healthy, told = await _examine(github, monkeypatch)
+async def test_a_fresh_installation(github: Simulator) -> None:
+    healthy, told = await _examine(github)
     assert "✓ database: forge.db will be created at the start" in told
     assert "✓ disk: " in told
     assert "✓ GitHub: " in told
@@ -73,9 +73,9 @@ async def test_a_fresh_installation(github: Simulator, monkeypatch: pytest.Monke
     ],
 )
 async def test_a_setting_that_is_wrong_is_never_called_well(
-    name: str, value: str, told: str, github: Simulator, monkeypatch: pytest.MonkeyPatch
+    name: str, value: str, told: str, github: Simulator
 ) -> None:
-    healthy, said = await _examine(github, monkeypatch, settings={name: value})
+    healthy, said = await _examine(github, settings={name: value})
     [line] = [each for each in said.splitlines() if told in each]
     assert line.startswith("✗ ")
     assert not healthy
@@ -83,7 +83,7 @@ async def test_a_setting_that_is_wrong_is_never_called_well(
     assert advice.startswith("    ")
 
 
-async def test_what_github_knows_of_the_app(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_github_knows_of_the_app(github: Simulator) -> None:
     github.install(github.create_repository("octo-org/shop"))
     for status, told in (
         (401, "✗ deliveries: 0 of the last"),
@@ -94,7 +94,7 @@ async def test_what_github_knows_of_the_app(github: Simulator, monkeypatch: pyte
             github.webhook_url = address
             github.ping()
             await github.settle()
-            _, said = await _examine(github, monkeypatch)
+            _, said = await _examine(github)
         assert f"✓ webhook: {address}" in said
         assert told in said
         assert ("and the secret in the App's settings to the same value" in said) == (status == 401)
@@ -132,41 +132,37 @@ async def _door(status: int) -> AsyncGenerator[str]:
         ),
     ],
 )
-async def test_a_model_is_asked_if_wanted(
-    reply: Reply, told: str, github: Simulator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+async def test_a_model_is_asked_if_wanted(reply: Reply, told: str, github: Simulator) -> None:
+    os.environ["ANTHROPIC_API_KEY"] = KEY
     for name in ("FORGE_FAST_MODEL", "FORGE_STRONG_MODEL"):
-        monkeypatch.setenv(name, "anthropic:claude-haiku-4-5")
+        os.environ[name] = "anthropic:claude-haiku-4-5"
     provider = Provider([reply])
     async with serve_provider(provider) as address:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
-        said = (await _examine(github, monkeypatch, ask=True))[1]
+        os.environ["ANTHROPIC_BASE_URL"] = address
+        said = (await _examine(github, ask=True))[1]
     assert told in said
     assert said.count("model:") == 1  # one model for both tasks
     assert len(provider.asked) == 1
     assert KEY not in said
 
 
-async def test_a_price_that_nobody_knows(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    monkeypatch.setenv("FORGE_FAST_MODEL", "anthropic:claude-none-such-9")
-    told = (await _examine(github, monkeypatch))[1]
+async def test_a_price_that_nobody_knows(github: Simulator) -> None:
+    os.environ["ANTHROPIC_API_KEY"] = KEY
+    os.environ["FORGE_FAST_MODEL"] = "anthropic:claude-none-such-9"
+    told = (await _examine(github))[1]
     assert "✓ model: anthropic:claude-none-such-9, price unknown, so Forge counts that of Anthropic's dearest" in told
 
 
-async def test_linters_that_are_not_installed(
-    github: Simulator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_linters_that_are_not_installed(github: Simulator, tmp_path: Path) -> None:
     url = create_database("sqlite", tmp_path)
     database = Database(url)
-    monkeypatch.setenv("FORGE_DATABASE_URL", url)
-    assert "linters:" not in (await _examine(github, monkeypatch))[1]
+    os.environ["FORGE_DATABASE_URL"] = url
+    assert "linters:" not in (await _examine(github))[1]
     listed: list[JsonValue] = [{"name": "own", "run": "./bin/lint"}, {"name": "shell", "run": ["sh", "-c", "x"]}]
     await configurations.keep(
         database, ConfigurationScope("repository 1", 1, False), "a", {"review": {"linters": listed}}
     )
-    assert "✓ linters: all configured programs are installed (1)" in (await _examine(github, monkeypatch))[1]
+    assert "✓ linters: all configured programs are installed (1)" in (await _examine(github))[1]
 
     listed.append({"name": "notes", "run": "no-such-linter --sarif"})
     await configurations.keep(
@@ -175,19 +171,19 @@ async def test_linters_that_are_not_installed(
     await database.close()
     Path(".github").mkdir()
     Path(".github/forge.yml").write_text("review: {linters: [{name: a, run: /opt/none-such}]}\n")
-    told = (await _examine(github, monkeypatch))[1]
+    told = (await _examine(github))[1]
     assert "! linters: 2 of 3 configured programs are not in " in told
     assert ": /opt/none-such, no-such-linter\n" in told
 
     (tmp_path / "lint/bin").mkdir(parents=True)
     (tmp_path / "lint/bin/no-such-linter").touch(mode=0o755)
-    monkeypatch.setenv("FORGE_SANDBOX_TOOLS", str(tmp_path / "lint"))
-    assert "! linters: 1 of 3 configured programs are not in " in (await _examine(github, monkeypatch))[1]
+    os.environ["FORGE_SANDBOX_TOOLS"] = str(tmp_path / "lint")
+    assert "! linters: 1 of 3 configured programs are not in " in (await _examine(github))[1]
 
 
-async def test_a_provider_that_there_is_not(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORGE_STRONG_MODEL", "foo:bar")
-    healthy, told = await _examine(github, monkeypatch)
+async def test_a_provider_that_there_is_not(github: Simulator) -> None:
+    os.environ["FORGE_STRONG_MODEL"] = "foo:bar"
+    healthy, told = await _examine(github)
     assert "✗ model: foo:bar cannot be asked" in told
     assert "Correct its name and what its provider needs." in told
     assert not healthy
@@ -200,59 +196,55 @@ def test_a_clock_that_is_wrong() -> None:
     assert compare_clocks(noon, noon - timedelta(hours=1)).state.startswith("3600 s behind GitHub's")
 
 
-async def test_a_database_in_a_folder_that_is_not_there(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORGE_DATABASE_URL", "sqlite:///nowhere/forge.db")
-    healthy, told = await _examine(github, monkeypatch)
+async def test_a_database_in_a_folder_that_is_not_there(github: Simulator) -> None:
+    os.environ["FORGE_DATABASE_URL"] = "sqlite:///nowhere/forge.db"
+    healthy, told = await _examine(github)
     assert "✗ database: nowhere/forge.db cannot be created: No such file or directory" in told
     assert not healthy
-    monkeypatch.setenv("FORGE_DATA_DIR", "nowhere")
-    assert "✓ database: nowhere/forge.db will be created" in (await _examine(github, monkeypatch))[1]
+    os.environ["FORGE_DATA_DIR"] = "nowhere"
+    assert "✓ database: nowhere/forge.db will be created" in (await _examine(github))[1]
     assert list(Path().iterdir()) == []
 
 
-async def test_a_folder_that_cannot_be_made(github: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORGE_DATA_DIR", "/proc/nope")
-    healthy, told = await _examine(github, monkeypatch)
+async def test_a_folder_that_cannot_be_made(github: Simulator) -> None:
+    os.environ["FORGE_DATA_DIR"] = "/proc/nope"
+    healthy, told = await _examine(github)
     assert "✗ disk: FORGE_DATA_DIR /proc/nope cannot be created: " in told
     assert "Free some space" not in told
     assert not healthy
 
 
-async def test_a_key_that_is_not_there_belongs_to_the_settings(
-    github: Simulator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("FORGE_PRIVATE_KEY")
-    monkeypatch.setenv("FORGE_PRIVATE_KEY_PATH", "key.pem")
-    healthy, told = await _examine(github, monkeypatch)
+async def test_a_key_that_is_not_there_belongs_to_the_settings(github: Simulator) -> None:
+    del os.environ["FORGE_PRIVATE_KEY"]
+    os.environ["FORGE_PRIVATE_KEY_PATH"] = "key.pem"
+    healthy, told = await _examine(github)
     assert "✗ settings: FORGE_PRIVATE_KEY_PATH key.pem cannot be read" in told
     assert "GitHub" not in told
     assert not healthy
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
-async def test_a_database_that_is_there(
-    backend: Backend, github: Simulator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_a_database_that_is_there(backend: Backend, github: Simulator, tmp_path: Path) -> None:
     url = create_database(backend, tmp_path)
-    monkeypatch.setenv("FORGE_DATABASE_URL", url)
-    assert f"✓ database: {backend}, schema is up to date" in (await _examine(github, monkeypatch))[1]
+    os.environ["FORGE_DATABASE_URL"] = url
+    assert f"✓ database: {backend}, schema is up to date" in (await _examine(github))[1]
     drop_database(url)
 
 
-async def test_an_empty_database(github: Simulator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_an_empty_database(github: Simulator, tmp_path: Path) -> None:
     url = create_database("postgresql", tmp_path, migrated=False)
-    monkeypatch.setenv("FORGE_DATABASE_URL", url)
-    told = (await _examine(github, monkeypatch))[1]
+    os.environ["FORGE_DATABASE_URL"] = url
+    told = (await _examine(github))[1]
     assert "✓ database: postgresql, schema will be migrated at the start" in told
     drop_database(url)
 
 
 @pytest.mark.parametrize("name", sorted(load_permissions()))
-async def test_what_the_manifest_asks_for_is_needed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_the_manifest_asks_for_is_needed(name: str, tmp_path: Path) -> None:
     level = load_permissions()[name]
     permissions = load_permissions() | {name: "read" if level == "write" else "none"}
-    async with _github(tmp_path, monkeypatch, permissions) as github:
-        healthy, told = await _examine(github, monkeypatch)
+    async with _github(tmp_path, permissions) as github:
+        healthy, told = await _examine(github)
     assert f"lacks {name}: {level}" in told
     assert not healthy
 
@@ -261,11 +253,9 @@ def test_resolving_a_thread_needs_to_write_contents() -> None:
     assert load_permissions()["contents"] == "write"
 
 
-async def _examine(
-    github: Simulator, monkeypatch: pytest.MonkeyPatch, *, ask: bool = False, settings: Mapping[str, str] = {}
-) -> tuple[bool, str]:
+async def _examine(github: Simulator, *, ask: bool = False, settings: Mapping[str, str] = {}) -> tuple[bool, str]:
     addresses = {"FORGE_GITHUB_API_URL": github.api_url, "FORGE_GITHUB_WEB_URL": github.url}
     for name, value in {**addresses, **settings}.items():
-        monkeypatch.setenv(name, value)
+        os.environ[name] = value
     printed = io.StringIO()
     return await doctor.examine(Console(file=printed, width=200), ask=ask), printed.getvalue()

@@ -1,6 +1,7 @@
 """A repository's own eslint, as docs/review.md sets it up: installed outside, configured by the default branch."""
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -42,10 +43,8 @@ def tools() -> Iterator[Path]:
         yield folder
 
 
-def test_eslint_obeys_the_default_branch_only(
-    tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FORGE_SANDBOX_TOOLS", str(tools))
+def test_eslint_obeys_the_default_branch_only(tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.environ["FORGE_SANDBOX_TOOLS"] = str(tools)
     bin_, sarif = (
         f"{tools}/node_modules/.bin/eslint",
         f"{tools}/node_modules/@microsoft/eslint-formatter-sarif/sarif.js",

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli import review
-from bot.cli.review import LocalOptions
+from bot.cli.local_review import LocalOptions, run
 from domain.review.review import Decision
 from tests.provider import KEY, Provider, report_value, serve_provider
 from tests.world.model_findings import LINE, PAY, claim
@@ -92,7 +91,7 @@ async def _clone(desk: Desk, branch: str) -> Path:
 
 
 async def _review(folder: Path, options: LocalOptions) -> Decision:
-    return (await review.run(folder, options, "text")).decision
+    return (await run(folder, options, "text")).decision
 
 
 def _find() -> Any:

@@ -78,7 +78,7 @@ def _set_schema(file: Path, revision: str, oldest: str) -> None:
     """
     with sqlite3.connect(file) as connection:
         connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
-        connection.execute("UPDATE schema_reach SET oldest = ?", (oldest,))
+        connection.execute("UPDATE alembic_version SET oldest = ?", (oldest,))
     connection.close()
 
 

@@ -1,6 +1,7 @@
 """What a repository's own commands can do on the files of a commit, which they may change, and what Forge reads."""
 
 import asyncio
+import os
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -99,12 +100,10 @@ async def test_t_s1_no_file_of_the_host_is_opened_for_it(author: Author, level: 
 
 
 @at_each_level
-async def test_t_s1_its_environment_is_its_own(
-    author: Author, level: int, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_t_s1_its_environment_is_its_own(author: Author, level: int, place: Path) -> None:
     """No secrets come in, and what is set for it takes effect inside only: here it would leave a trace outside."""
     for name in ("FORGE_PRIVATE_KEY", "FORGE_WEBHOOK_SECRET", "GITHUB_TOKEN", "GH_TOKEN", "ANTHROPIC_API_KEY"):
-        monkeypatch.setenv(name, "canary-4711")
+        os.environ[name] = "canary-4711"
     async with checkout_of(author, level) as checkout:
         done = await checkout.run(["env", "-0"], seconds=30, environment={"MINE": "two words\nand a line"})
         loading = {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(place / "trace")}

@@ -383,8 +383,8 @@ async def test_t_r6_configuration_in_the_change_is_not_read(toolbox: Toolbox) ->
 
 
 @in_toolbox
-async def test_t_r6_the_environment_of_forge_is_not_there(toolbox: Toolbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORGE_WEBHOOK_SECRET", "canary-7261")
+async def test_t_r6_the_environment_of_forge_is_not_there(toolbox: Toolbox) -> None:
+    os.environ["FORGE_WEBHOOK_SECRET"] = "canary-7261"
     answer = sarif(("R", "a.txt", 1)).replace("problem R", "'\"$(env | tr -dc a-z0-9-)\"'")
     linter = Linter(name="spy", run="sh -c " + shlex.quote(f"printf %s '{answer}'"))
     result = await check_files(toolbox, {"a.txt": (None, "x\n")}, linters=(linter,))

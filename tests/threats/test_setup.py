@@ -1,6 +1,7 @@
 """Nobody but the one browser gets through the set-up: every step refuses what was forged, repeated or is too late."""
 
 import asyncio
+import os
 import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -71,14 +72,13 @@ class Setup:
 @asynccontextmanager
 async def _set_up(
     folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
     host: str,
     settings: Mapping[str, str] = {},
     held: HeldPort | None = None,
 ) -> AsyncGenerator[tuple[Setup, asyncio.Task[bool]]]:
-    monkeypatch.chdir(folder)
+    os.chdir(folder)
     for name, value in {"FORGE_HOST": host, "FORGE_PORT": "0", **settings}.items():
-        monkeypatch.setenv(name, value)
+        os.environ[name] = value
     async with Simulator(folder / "github") as github:
         github.user("alice")
         running = Setup(github, MovableClock(), folder)
@@ -98,16 +98,16 @@ async def _set_up(
 
 
 @pytest.fixture
-async def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Setup]:
+async def local(tmp_path: Path) -> AsyncGenerator[Setup]:
     """On loopback, without a token."""
-    async with _set_up(tmp_path, monkeypatch, "127.0.0.1") as (running, _):
+    async with _set_up(tmp_path, "127.0.0.1") as (running, _):
         yield running
 
 
 @pytest.fixture
-async def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Setup]:
+async def remote(tmp_path: Path) -> AsyncGenerator[Setup]:
     """Reached from elsewhere, with a token."""
-    async with _set_up(tmp_path, monkeypatch, "0.0.0.0") as (running, _):  # that is what is tested
+    async with _set_up(tmp_path, "0.0.0.0") as (running, _):  # that is what is tested
         yield running
 
 
@@ -221,13 +221,11 @@ async def test_t_u5_another_name_for_this_machine(host: str, local: Setup) -> No
         await local.begin(browser)
 
 
-async def test_t_u5_a_server_that_others_reach_is_known_by_numbers_and_its_public_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_t_u5_a_server_that_others_reach_is_known_by_numbers_and_its_public_name(tmp_path: Path) -> None:
     port = find_port()
     settings = {"FORGE_PUBLIC_URL": "https://forge.example.com", "FORGE_PORT": str(port)}
     async with (
-        _set_up(tmp_path, monkeypatch, "0.0.0.0", settings) as (running, _),  # that is what is tested
+        _set_up(tmp_path, "0.0.0.0", settings) as (running, _),  # that is what is tested
         httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as browser,
     ):
         assert running.addresses[0].startswith("https://forge.example.com/setup?once=")
@@ -319,15 +317,13 @@ async def test_a_registration_that_is_loaded_again_deletes_no_app(local: Setup) 
         assert "delete" not in again.text
 
 
-async def test_what_github_gave_is_stored_when_there_is_room_again(
-    local: Setup, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_github_gave_is_stored_when_there_is_room_again(local: Setup) -> None:
     async with local.open_browser() as browser:
         await local.begin(browser)
         back = await local.register(browser)
         for name, value in load_installation().store.load().items():
             if name.startswith("FORGE_GITHUB_"):
-                monkeypatch.setenv(name, value)
+                os.environ[name] = value
         folder = Path("forge-data").rename("away")
         Path("forge-data").touch()
         refused = await browser.get(back)
@@ -395,10 +391,10 @@ async def test_t_u4_no_page_stands_in_a_frame_or_leads_elsewhere(local: Setup) -
         assert (page.headers["Referrer-Policy"], page.headers["Cache-Control"]) == ("strict-origin", "no-store")
 
 
-async def test_t_u7_nothing_is_left_open_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_t_u7_nothing_is_left_open_afterwards(tmp_path: Path) -> None:
     """Not even to the browser that did the set-up; while Forge starts, who connects waits for it and is not refused."""
     held = HeldPort()
-    async with _set_up(tmp_path, monkeypatch, "127.0.0.1", held=held) as (running, task):
+    async with _set_up(tmp_path, "127.0.0.1", held=held) as (running, task):
         async with running.open_browser() as browser:
             await running.begin(browser)
             await browser.get(await running.register(browser))
@@ -415,9 +411,9 @@ async def test_t_u7_nothing_is_left_open_afterwards(tmp_path: Path, monkeypatch:
                 assert (await waiting).status_code == 404
 
 
-async def test_t_u6_nothing_secret_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_t_u6_nothing_secret_is_told(tmp_path: Path) -> None:
     with capture_logs() as logs:
-        async with _set_up(tmp_path, monkeypatch, "127.0.0.1") as (running, task), running.open_browser() as browser:
+        async with _set_up(tmp_path, "127.0.0.1") as (running, task), running.open_browser() as browser:
             await running.begin(browser)
             back = await running.register(browser)
             pages = [await browser.get(back), await browser.get("/setup"), await browser.get(back)]

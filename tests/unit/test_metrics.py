@@ -16,7 +16,7 @@ from domain.runs.run import Phase
 from memory.db.engine import Bus, Database
 from memory.db.tables.findings import GateRow
 from memory.db.tables.money import CircuitRow
-from memory.db.tables.repositories import LadderRow
+from memory.db.tables.repositories import RepositoryRow
 from memory.process import halts
 from tests.databases import Backend, create_database, drop_database
 from tests.rows import NOON, gate_row
@@ -85,7 +85,7 @@ async def test_what_stands_now_is_read_when_it_is_asked_for(backend: Backend, tm
                 gate_row("4", "r", "human_review"),
                 CircuitRow(repository_id=1, provider="anthropic", circuit=opened),
                 CircuitRow(repository_id=2, provider="anthropic", circuit={"state": "closed"}),
-                LadderRow(repository_id=1, level=2, since=at, by_login=""),
+                RepositoryRow(repository_id=1, level=2, level_since=at, level_by=""),
             ]
         )
     assert set(await _scrape(metrics)) >= {

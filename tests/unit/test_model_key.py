@@ -1,9 +1,8 @@
 """The set-up page asks a model of the provider whose key was pasted, and keeps settings by which Forge asks it, too."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
-
-import pytest
 
 from bot.doctor.diagnosis import PartState
 from bot.settings import load_installation
@@ -13,16 +12,14 @@ from tests.provider import KEY, Provider, answer_text, serve_provider
 _OPENAI = {"FORGE_STRONG_MODEL": "openai:gpt-6.1-sol", "FORGE_FAST_MODEL": "openai:gpt-6.1-terra"}
 
 
-async def _try(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, named: Mapping[str, str]
-) -> tuple[Provider, PartState, str, Mapping[str, str]]:
+async def _try(folder: Path, named: Mapping[str, str]) -> tuple[Provider, PartState, str, Mapping[str, str]]:
     """Give Anthropic's key where OpenAI's was given before."""
-    monkeypatch.chdir(folder)
+    os.chdir(folder)
     provider = Provider([answer_text([{"type": "text", "text": "ok"}])])
     async with serve_provider(provider) as address:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
+        os.environ["ANTHROPIC_BASE_URL"] = address
         for name, value in named.items():
-            monkeypatch.setenv(name, value)
+            os.environ[name] = value
         installation = load_installation()
         installation.make_data_dir()
         installation.store.save(_OPENAI)
@@ -30,23 +27,21 @@ async def _try(
     return provider, found.condition, found.state, kept
 
 
-async def test_a_key_of_another_provider_brings_its_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    provider, condition, _, kept = await _try(monkeypatch, tmp_path, {})
+async def test_a_key_of_another_provider_brings_its_models(tmp_path: Path) -> None:
+    provider, condition, _, kept = await _try(tmp_path, {})
     assert (len(provider.asked), condition) == (1, PartState.well)
     load_installation().store.save(kept)
     assert load_installation().fast_model.startswith("anthropic:")
 
 
-async def test_a_key_that_would_not_be_used_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    provider, condition, said, kept = await _try(monkeypatch, tmp_path, _OPENAI)
+async def test_a_key_that_would_not_be_used_is_not_taken(tmp_path: Path) -> None:
+    provider, condition, said, kept = await _try(tmp_path, _OPENAI)
     assert (len(provider.asked), condition, kept) == (0, PartState.broken, {})
     assert "FORGE_STRONG_MODEL is openai:gpt-6.1-sol" in said
 
 
-async def test_where_one_model_is_of_the_provider_that_one_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_where_one_model_is_of_the_provider_that_one_is_asked(tmp_path: Path) -> None:
     named = {"FORGE_STRONG_MODEL": "anthropic:claude-sonnet-5-5"}
-    provider, condition, said, kept = await _try(monkeypatch, tmp_path, named)
+    provider, condition, said, kept = await _try(tmp_path, named)
     assert (len(provider.asked), condition, kept) == (1, PartState.well, {"ANTHROPIC_API_KEY": KEY})
     assert said.startswith("anthropic:claude-sonnet-5-5")

@@ -10,18 +10,19 @@ import pytest
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from bot.outbound.allowance import NOTHING, Allowance
 from bot.setting_sources import provider_secrets
-from bot.settings import load, load_installation, load_tool_folders
+from bot.settings import load, load_installation
+from bot.tool_folders import load_tool_folders
 from domain.errors import ConfigurationError
 
 
 @pytest.fixture(autouse=True)
-def complete(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def complete(tmp_path: Path) -> None:
     """An environment that is complete, in a folder without .env."""
-    monkeypatch.chdir(tmp_path)
+    os.chdir(tmp_path)
     for name in [name for name in os.environ if name.upper().startswith("FORGE_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("FORGE_APP_ID", "1")
-    monkeypatch.setenv("FORGE_WEBHOOK_SECRET", "a-webhook-secret")
+        del os.environ[name]
+    os.environ["FORGE_APP_ID"] = "1"
+    os.environ["FORGE_WEBHOOK_SECRET"] = "a-webhook-secret"
 
 
 @pytest.mark.parametrize(
@@ -61,21 +62,21 @@ def complete(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("FORGE_MODEL_PRICES", "cheap", "FORGE_MODEL_PRICES is wrong: write NAME=INPUT/OUTPUT, e.g."),
     ],
 )
-def test_a_mistake_is_told_in_our_words(name: str, value: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(name, value)
+def test_a_mistake_is_told_in_our_words(name: str, value: str, told: str) -> None:
+    os.environ[name] = value
     with pytest.raises(ConfigurationError, match=f"^{re.escape(told)}") as caught:
         load()
     assert "\n" not in str(caught.value)
 
 
-def test_what_may_be_read_besides_the_internet(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_may_be_read_besides_the_internet() -> None:
     assert load().outbound_allow == NOTHING
-    monkeypatch.setenv("FORGE_OUTBOUND_ALLOW", "metrics.internal, 10.2.0.0/16")
+    os.environ["FORGE_OUTBOUND_ALLOW"] = "metrics.internal, 10.2.0.0/16"
     assert load().outbound_allow == Allowance(frozenset({"metrics.internal"}), (ip_network("10.2.0.0/16"),))
 
 
-def test_a_missing_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("FORGE_APP_ID")
+def test_a_missing_one_is_named() -> None:
+    del os.environ["FORGE_APP_ID"]
     with pytest.raises(ConfigurationError, match=r"^FORGE_APP_ID is not set"):
         load()
 
@@ -115,11 +116,10 @@ def test_a_folder_in_place_of_the_file_is_said(tmp_path: Path) -> None:
         load()
 
 
-def test_the_file_gives_the_providers_their_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_gives_the_providers_their_keys(tmp_path: Path) -> None:
     for name in ("ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "AWS_SECRET_ACCESS_KEY", "UNRELATED"):
-        monkeypatch.setenv(name, "")  # so that it is taken back after the test
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("OPENAI_API_KEY", "of-the-environment")
+        os.environ.pop(name, None)
+    os.environ["OPENAI_API_KEY"] = "of-the-environment"
     assert isinstance(load().models.choose(ModelTier.fast), Unusable)
     (tmp_path / ".env").write_text(
         "ANTHROPIC_API_KEY=of-the-file-1\nOPENAI_API_KEY=of-the-file-2\nexport OPENROUTER_API_KEY='of-the-file-3'\n"
@@ -141,48 +141,45 @@ def test_the_file_gives_the_providers_their_keys(tmp_path: Path, monkeypatch: py
         "VERCEL_OIDC_TOKEN",
     ],
 )
-def test_a_key_under_another_name_is_read_and_hidden(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(name, "")  # so that it is taken back after the test
-    monkeypatch.delenv(name)
+def test_a_key_under_another_name_is_read_and_hidden(name: str, tmp_path: Path) -> None:
+    os.environ.pop(name, None)
     (tmp_path / ".env").write_text(f"{name}=of-the-file\n")
     load()
     assert os.environ[name] == "of-the-file"
     assert "of-the-file" in provider_secrets()
 
 
-def test_a_command_that_looks_needs_neither_app_nor_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("FORGE_WEBHOOK_SECRET")
-    monkeypatch.setenv("FORGE_APP_ID", "mine")
-    monkeypatch.setenv("FORGE_DATABASE_URL", "sqlite:///there.db")
+def test_a_command_that_looks_needs_neither_app_nor_secret() -> None:
+    del os.environ["FORGE_WEBHOOK_SECRET"]
+    os.environ["FORGE_APP_ID"] = "mine"
+    os.environ["FORGE_DATABASE_URL"] = "sqlite:///there.db"
     assert load_installation().database_url == "sqlite:///there.db"
-    monkeypatch.setenv("FORGE_PROT", "1")
+    os.environ["FORGE_PROT"] = "1"
     with pytest.raises(ConfigurationError, match="Did you mean FORGE_PORT"):
         load_installation()
 
 
-def test_the_folders_of_programs_for_a_local_review(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_folders_of_programs_for_a_local_review(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("FORGE_SANDBOX_TOOLS=/usr\n")  # of another program, in the folder of a review
-    monkeypatch.delenv("FORGE_APP_ID")
+    del os.environ["FORGE_APP_ID"]
     assert load_tool_folders() == ()
-    monkeypatch.setenv("FORGE_SANDBOX_TOOLS", f"{tmp_path}:/usr")
+    os.environ["FORGE_SANDBOX_TOOLS"] = f"{tmp_path}:/usr"
     assert load_tool_folders() == (tmp_path, Path("/usr"))
-    monkeypatch.setenv("FORGE_SANDBOX_TOOLS", "lint")
+    os.environ["FORGE_SANDBOX_TOOLS"] = "lint"
     with pytest.raises(ConfigurationError, match=r"^FORGE_SANDBOX_TOOLS is wrong: lint is not an absolute path of a"):
         load_tool_folders()
 
 
-def test_a_folder_that_cannot_be_made_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path, why in (("file", "there is a file"), ("file/below", "there is a file"), ("/proc/nope", "be created")):
-        monkeypatch.setenv("FORGE_DATA_DIR", path)
+        os.environ["FORGE_DATA_DIR"] = path
         with pytest.raises(ConfigurationError, match=f"^FORGE_DATA_DIR {path} .*{why}"):
             load().make_data_dir()
 
 
-def test_the_folder_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("FORGE_DATA_DIR", str(tmp_path / "a" / "b"))
+def test_the_folder_is_made(tmp_path: Path) -> None:
+    os.environ["FORGE_DATA_DIR"] = str(tmp_path / "a" / "b")
     load().make_data_dir()
     load().make_data_dir()
     assert list((tmp_path / "a" / "b").iterdir()) == []

@@ -24,13 +24,13 @@ _STORED = {
 
 
 @pytest.fixture(autouse=True)
-def empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def empty(tmp_path: Path) -> None:
     """A folder and an environment without settings."""
-    monkeypatch.chdir(tmp_path)
+    os.chdir(tmp_path)
     for name in [name for name in os.environ if name.upper().startswith(("FORGE_", "ANTHROPIC_"))]:
-        monkeypatch.delenv(name)
+        del os.environ[name]
     (tmp_path / "secrets").mkdir()
-    monkeypatch.setenv("FORGE_SECRETS_DIR", "secrets")
+    os.environ["FORGE_SECRETS_DIR"] = "secrets"
 
 
 def keep(**more: str) -> None:
@@ -50,25 +50,25 @@ def test_the_stored_ones_are_enough() -> None:
     assert "sk-kept" in provider_secrets()
 
 
-def test_environment_then_file_then_store(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_then_file_then_store() -> None:
     keep(FORGE_PORT="1001")
     assert load().port == 1001
     Path("secrets/forge_port").write_text("1002\n")
     assert load().port == 1002
     Path(".env").write_text("FORGE_PORT=1003\n")
     assert load().port == 1003
-    monkeypatch.setenv("FORGE_PORT", "1004")
+    os.environ["FORGE_PORT"] = "1004"
     assert load().port == 1004
 
 
-def test_secrets_of_another_app_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_of_another_app_do_not_count() -> None:
     keep()
-    monkeypatch.setenv("FORGE_APP_ID", "8")
+    os.environ["FORGE_APP_ID"] = "8"
     with pytest.raises(ConfigurationError, match=r"^FORGE_WEBHOOK_SECRET is not set"):
         load()
-    monkeypatch.setenv("FORGE_APP_ID", "7")
+    os.environ["FORGE_APP_ID"] = "7"
     Path("key.pem").write_text("key of a file")
-    monkeypatch.setenv("FORGE_PRIVATE_KEY_PATH", "key.pem")
+    os.environ["FORGE_PRIVATE_KEY_PATH"] = "key.pem"
     assert load().private_key_pem() == "key of a file"
 
 
@@ -109,8 +109,8 @@ def test_a_file_that_is_wrong(name: str, content: bytes, told: str) -> None:
     assert str(caught.value).startswith(told)
 
 
-def test_a_folder_of_secrets_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORGE_SECRETS_DIR", "nowhere")
+def test_a_folder_of_secrets_that_is_missing() -> None:
+    os.environ["FORGE_SECRETS_DIR"] = "nowhere"
     with pytest.raises(ConfigurationError, match=r"^FORGE_SECRETS_DIR nowhere cannot be read: No such file"):
         load()
 
@@ -127,8 +127,8 @@ def test_who_only_reads_the_database_needs_no_key() -> None:
 @pytest.mark.parametrize(
     "address", ["http://smee.io/abc", "smee.io/abc", "ftp://smee.io/abc", "https://", "http://127.0.0.1.evil.example/"]
 )
-def test_a_relay_that_is_none(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORGE_WEBHOOK_RELAY", address)
+def test_a_relay_that_is_none(address: str) -> None:
+    os.environ["FORGE_WEBHOOK_RELAY"] = address
     with pytest.raises(ConfigurationError, match=r"^FORGE_WEBHOOK_RELAY is wrong: it must be an https:// address"):
         load_installation()
 
@@ -177,7 +177,7 @@ def test_an_app_s_secrets_are_replaced_on_a_terminal(
 def test_what_is_set_elsewhere_wins_and_that_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("FORGE_PORT", "1001")
+    os.environ["FORGE_PORT"] = "1001"
     _run(monkeypatch, "1002", "--store", "FORGE_PORT")
     assert "but it is also set outside the store, and that wins" in capsys.readouterr().out
 

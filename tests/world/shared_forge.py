@@ -67,7 +67,9 @@ class SharedForge:
             return False
         with closing(self._connect()) as connection:
             [[waits]] = connection.execute("SELECT count(*) FROM waits WHERE workflow_id NOT LIKE '%/look'")
-            [[halts]] = connection.execute("SELECT count(*) FROM pauses WHERE repository_id = 0")
+            [[halts]] = connection.execute(
+                "SELECT count(*) FROM repositories WHERE repository_id = 0 AND paused_since IS NOT NULL"
+            )
         return not waits and not halts
 
     def empty(self) -> None:

@@ -28,6 +28,8 @@ from workspace.temporary import temporary_folder
 _MEGABYTE = 1 << 20
 REST = 60.0
 """Seconds after which workers that nobody used end. They take a second to start, most of it while a run still reads."""
+_QUEUE = 16
+"""Waiting calls for which another worker starts: most take a few milliseconds, a start takes half a second."""
 _GRACE = 2.0  # seconds that a worker may take to end a child that took too long
 
 
@@ -54,6 +56,7 @@ class WorkerPool:
 
     :param module: name of a module that offers ``workspace.sandbox.worker.Jobs``.
     :param size: number of worker processes.
+    :param first: how many start with it; the others once many calls wait.
     :param user: account the workers drop to when Forge is root.
     :param rest: seconds after which unused workers end.
     :param unconfined: why they stay at level 1; None to confine them at level 2 if the kernel can.
@@ -64,6 +67,7 @@ class WorkerPool:
         module: str,
         *,
         size: int = 2,
+        first: int | None = None,
         user: str = "nobody",
         unconfined: str | None = None,
         limits: WorkerLimits = WorkerLimits(),
@@ -80,7 +84,8 @@ class WorkerPool:
         self._alive: set[_Worker] = set()
         self._replacing: set[asyncio.Task[None]] = set()
         self._rest = rest
-        self._resting = 0  # workers that ended for want of work
+        self._resting = size - (size if first is None else first)  # workers that ended for want of work, or wait for it
+        self._waiting = 0  # calls
         self._end: asyncio.TimerHandle | None = None  # of those that nobody uses
         self._folder = ""
         self._stack = contextlib.ExitStack()
@@ -90,7 +95,9 @@ class WorkerPool:
         folder.chmod(0o755)
         self._folder = str(folder)
         try:
-            started = await asyncio.gather(*(self._add() for _ in range(self.size)), return_exceptions=True)
+            started = await asyncio.gather(
+                *(self._add() for _ in range(self.size - self._resting)), return_exceptions=True
+            )
             for error in started:
                 if error is not None:
                     raise error
@@ -132,8 +139,13 @@ class WorkerPool:
         message = json.dumps({"job": job, "request": request}).encode()
         if len(message) > self._limits.message:
             raise ToolError("The input was too large for one piece.")
-        self.wake()
-        worker = await self._idle_worker()
+        if self._resting == self.size or self._waiting >= _QUEUE:
+            self.wake()
+        self._waiting += 1
+        try:
+            worker = await self._idle_worker()
+        finally:
+            self._waiting -= 1
         healthy = False
         try:
             async with asyncio.timeout(PATIENCE * seconds + _GRACE):
@@ -173,7 +185,7 @@ class WorkerPool:
 
     def _end_unused(self) -> None:
         """End the workers if none is in use."""
-        if self._idle.qsize() < self.size:
+        if self._idle.qsize() < self.size - self._resting:
             return  # the end of a call plans it again
         while not self._idle.empty():
             self._run(self._end_one(self._idle.get_nowait()))

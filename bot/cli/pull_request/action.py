@@ -19,7 +19,7 @@ from bot.cli.pull_request.command import PostingOptions, build_reading, describe
 from bot.cli.pull_request.examination import Examined, open_examination, review_pull_request
 from bot.cli.review import print_result
 from bot.github.person import PersonalHost
-from bot.settings import load_tool_folders
+from bot.tool_folders import load_tool_folders
 from domain.errors import ConfigurationError, Forbidden, ForgeError, NotFound, Unprocessable
 from domain.paths import escape_unprintable
 from domain.review.findings import Finding, Severity

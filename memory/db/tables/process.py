@@ -24,15 +24,6 @@ class ExecutorRow(TableRow):
     lease_until: Mapped[datetime]
 
 
-class SchemaReachRow(TableRow):
-    """The oldest schema whose version of Forge works with the present one; one row."""
-
-    __tablename__ = "schema_reach"
-
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    oldest: Mapped[str]
-
-
 class LimitRow(TableRow):
     """Until when Forge sends nothing to GitHub for an installation (0: the App itself), or only no writes."""
 

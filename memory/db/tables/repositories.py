@@ -1,25 +1,48 @@
-"""The tables of repositories: pauses, what people allowed, configurations, purges, levels, and missed bugs."""
+"""The tables of repositories: what was decided about each, what people allowed, and configurations."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Index, Text
+from sqlalchemy import JSON, Text
+from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from memory.db.engine import TableRow
+from memory.db.engine import TableRow, upsert
 
 EVERYWHERE = 0  # in place of a repository
 
 
-class PauseRow(TableRow):
-    """A repository in which a person paused Forge; 0: all of them, which the operator halted."""
+class RepositoryRow(TableRow):
+    """What was decided about a repository; 0: about all of them, which the operator halts.
 
-    __tablename__ = "pauses"
+    It is there from the first decision on, and stays when Forge loses the repository, so that a welcome is said once.
+    """
+
+    __tablename__ = "repositories"
 
     repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    by_login: Mapped[str]
-    why: Mapped[str] = mapped_column(Text, server_default="")
-    since: Mapped[datetime]
+    paused_since: Mapped[datetime | None]  # None: it is not paused
+    paused_by: Mapped[str | None]
+    paused_why: Mapped[str | None] = mapped_column(Text)
+    level: Mapped[int | None]  # of automation; None: it never left the first
+    level_since: Mapped[datetime | None]
+    level_by: Mapped[str | None]  # who set it; empty: earned
+    missed: Mapped[dict[str, str] | None] = mapped_column(JSON(none_as_null=True))  # bugs: the delivery → when
+    lost_at: Mapped[datetime | None]  # no process may keep a copy; None once a run begins there again
+    welcome: Mapped[str | None]  # how it was told what Forge does there: issue | check | off; None: it was not
+    welcome_cause: Mapped[str | None]  # the delivery that told of the installation
+    welcome_run_id: Mapped[str | None]  # the run whose check shows it
+    overview: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))  # what it says there
+    installation_id: Mapped[int | None] = mapped_column(index=True)  # when it was welcomed
+
+    def end_pause(self) -> None:
+        self.paused_since = self.paused_by = self.paused_why = None
+
+
+async def hold(session: AsyncSession, dialect: str, repository_id: int) -> RepositoryRow:
+    """The row of a repository, which nobody else changes until the transaction ends."""
+    held = upsert(dialect, RepositoryRow, {"repository_id": repository_id}, {}).returning(RepositoryRow)
+    return (await session.scalars(held, execution_options={"populate_existing": True})).one()
 
 
 class AssentRow(TableRow):
@@ -44,56 +67,3 @@ class ConfigurationRow(TableRow):
     installation_id: Mapped[int] = mapped_column(index=True)
     sha: Mapped[str]  # of the blob
     content: Mapped[dict[str, Any]] = mapped_column(JSON)  # what the file itself says
-
-
-class PurgeRow(TableRow):
-    """A repository that Forge lost, of which no process may keep a copy; deleted when a run begins there again."""
-
-    __tablename__ = "purges"
-
-    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    at: Mapped[datetime]
-
-
-class WelcomeRow(TableRow):
-    """A repository that was told what Forge does there; it stays when Forge loses the repository, so that this is once.
-
-    Its overview does not stay: that tells of the repository.
-    """
-
-    __tablename__ = "welcomes"
-
-    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    installation_id: Mapped[int] = mapped_column(index=True)
-    way: Mapped[str]  # issue | check | off
-    cause: Mapped[str]  # the delivery that told of the installation
-    at: Mapped[datetime]
-    run_id: Mapped[str | None]  # the run whose check shows it
-    overview: Mapped[dict[str, Any] | None] = mapped_column(JSON)  # what it says there
-
-
-class LadderRow(TableRow):
-    """The automation level of a repository, and since when it has it."""
-
-    __tablename__ = "ladders"
-
-    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    level: Mapped[int]
-    since: Mapped[datetime]
-    by_login: Mapped[str]  # who set it; empty: earned
-
-
-class MissedBugRow(TableRow):
-    """A critical bug that Forge missed, reported by a person or shown by a revert."""
-
-    __tablename__ = "missed"
-    __table_args__ = (Index("missed_by_repository", "repository_id", "time"),)
-
-    id: Mapped[str] = mapped_column(primary_key=True)
-    repository_id: Mapped[int]
-    number: Mapped[int]
-    run_id: Mapped[str | None]  # the newest finished run there
-    by_login: Mapped[str]
-    description: Mapped[str] = mapped_column(Text)
-    cause: Mapped[str] = mapped_column(unique=True)  # the delivery
-    time: Mapped[datetime]

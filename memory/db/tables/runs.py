@@ -41,6 +41,7 @@ class RunRow(TableRow):
         Index("runs_by_repository_and_state", "repository_id", "state", "id"),
         Index("runs_by_number", "repository_id", "number", "id"),
         Index("runs_by_name", "owner", "name", "id"),
+        Index("runs_by_check", "check_due"),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -68,6 +69,9 @@ class RunRow(TableRow):
     created_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
+    check_due: Mapped[datetime | None]  # when it is next checked whether it may act, or need not wait any more
+    check_cause: Mapped[str | None]  # head | contracts | tests
+    check_number: Mapped[int | None]  # tells the checks of one cause apart
 
     def as_run(self) -> Run:
         """The run of this row."""
@@ -179,17 +183,6 @@ class WaitRow(TableRow):
     workflow_id: Mapped[str] = mapped_column(primary_key=True)
     until: Mapped[datetime]
     reason: Mapped[str]
-
-
-class ScheduledCheckRow(TableRow):
-    """When Forge next checks whether a run may act, or need not wait any more. One per run."""
-
-    __tablename__ = "scheduled_checks"
-
-    run_id: Mapped[str] = mapped_column(primary_key=True)
-    cause: Mapped[str]  # head | contracts | tests
-    number: Mapped[int]  # tells the checks of one cause apart
-    due: Mapped[datetime]
 
 
 class ContractLeaseRow(TableRow):

@@ -19,7 +19,8 @@ from pydantic import BaseModel
 
 from agents.review import reviewer
 from agents.toolbox import Toolbox
-from bot.settings import load_environment, load_tool_folders
+from bot.settings import load_environment
+from bot.tool_folders import load_tool_folders
 from domain.config.configuration import Configuration
 from domain.review.findings import Finding, Layer
 from pipeline.review.single_reading import SingleReading

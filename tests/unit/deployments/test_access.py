@@ -1,5 +1,6 @@
 """What the operator lets deploy commands reach and know: what the file says, and where each mistake is told."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -57,8 +58,8 @@ address = "http://deploy.internal:80"
         ('["a/b".staging]\nsecrets = {TOKEN = "huge"}', "or larger than 64,000 bytes"),
     ],
 )
-def test_a_mistake_is_told_at_its_place(text: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_mistake_is_told_at_its_place(text: str, told: str, tmp_path: Path) -> None:
+    os.chdir(tmp_path)
     Path("empty").write_text(" \n")
     Path("huge").write_text("x" * 64_001)
     with pytest.raises(ConfigurationError) as raised:

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from domain.errors import DatabaseUnavailable
 from domain.events import Event, EventType
 from memory.db.engine import PLANNED_ONCE, Connection, Database, insert_new
-from memory.db.tables.repositories import PauseRow
+from memory.db.tables.repositories import RepositoryRow
 from memory.ledger import ledger
 from tests.databases import Backend, create_database, drop_database
 
@@ -89,7 +89,7 @@ async def test_it_stands_in_line_with_the_other_writers(backend: Backend, tmp_pa
     url = create_database(backend, tmp_path)
     patient, hasty = Database(url), Database(url, busy_seconds=0.1)
     async with patient.transaction() as session:
-        await session.execute(insert_new(backend, PauseRow, {"repository_id": 1, "by_login": "", "since": NOW}))
+        await session.execute(insert_new(backend, RepositoryRow, {"repository_id": 1}))
         waiting = asyncio.create_task(patient.run_in_transaction(tell))
         with pytest.raises(DatabaseUnavailable):
             await hasty.run_in_transaction(tell)

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import logging
+import os
 import tracemalloc
 import zlib
 from collections.abc import Sequence
@@ -43,12 +44,12 @@ async def test_parameters_are_added_to_the_query() -> None:
     assert pages.heard[0].startswith("GET /a?b=1&query=up%7Bjob%3D%22a+b%22%7D%26x HTTP/1.1\r\n")
 
 
-async def test_nothing_tells_who_asks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_nothing_tells_who_asks(tmp_path: Path) -> None:
     """Neither the environment's proxy nor its password file is used, and no cookie is given back."""
     (tmp_path / ".netrc").write_text("machine 127.0.0.1 login me password hunter22\n")
-    monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
+    os.environ["NETRC"] = str(tmp_path / ".netrc")
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:1")
+        os.environ[name] = "http://127.0.0.1:1"
     page = answer(b"ok", set_cookie="session=1; Path=/")
     async with serve_pages({"/": page, "/go": redirect("/")}) as pages, open_client() as client:
         for path in ("/", "/go"):

@@ -205,10 +205,10 @@ async def test_a_redirect_is_not_followed(author: Author, mirror: Mirror, remote
     assert len(remote.requests) == 1
 
 
-async def test_git_gets_nothing_of_the_environment_of_forge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("WEBHOOK_SECRET", "canary")
-    monkeypatch.setenv("GIT_SSH_COMMAND", "canary")
-    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example")
+async def test_git_gets_nothing_of_the_environment_of_forge(tmp_path: Path):
+    os.environ["WEBHOOK_SECRET"] = "canary"
+    os.environ["GIT_SSH_COMMAND"] = "canary"
+    os.environ["HTTPS_PROXY"] = "http://proxy.example"
     printer = tmp_path / "env"
     printer.write_text("#!/bin/sh\nenv\n")
     printer.chmod(0o755)

@@ -1,6 +1,7 @@
 """Passing bytes between a port that was handed out and one address, within bounds."""
 
 import asyncio
+import os
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack, asynccontextmanager, suppress
@@ -51,14 +52,14 @@ def test_what_is_none_is_refused(url: str) -> None:
         Address.parse(url)
 
 
-def test_the_setting_is_understood_or_said_to_be_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FORGE_APP_ID", "1")
-    monkeypatch.setenv("FORGE_WEBHOOK_SECRET", "a-webhook-secret")
+def test_the_setting_is_understood_or_said_to_be_wrong(tmp_path: Path) -> None:
+    os.chdir(tmp_path)
+    os.environ["FORGE_APP_ID"] = "1"
+    os.environ["FORGE_WEBHOOK_SECRET"] = "a-webhook-secret"
     assert load().sandbox_proxy is None
-    monkeypatch.setenv("FORGE_SANDBOX_PROXY", "http://proxy:3128")
+    os.environ["FORGE_SANDBOX_PROXY"] = "http://proxy:3128"
     assert load().sandbox_proxy == Address("proxy", 3128)
-    monkeypatch.setenv("FORGE_SANDBOX_PROXY", "https://name:hunter22@proxy:3128")
+    os.environ["FORGE_SANDBOX_PROXY"] = "https://name:hunter22@proxy:3128"
     with pytest.raises(ConfigurationError, match=r"^FORGE_SANDBOX_PROXY is wrong: write http://HOST:PORT") as caught:
         load()
     assert "hunter22" not in str(caught.value)
