@@ -338,7 +338,7 @@ class FailingChecks(Protocol):
         """The check runs of other Apps, and the commit statuses, whose newest result is a failure."""
         ...
 
-    async def ended_checks(self, repository: RepositoryRef, head_sha: str) -> Mapping[str, str]:
+    async def check_outcomes(self, repository: RepositoryRef, head_sha: str) -> Mapping[str, str]:
         """Name → newest conclusion or state, of the check runs of other Apps and commit statuses that have ended."""
         ...
 

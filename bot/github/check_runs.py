@@ -215,7 +215,7 @@ class GitHubFailingChecks(GitHubActions, FailingChecks):
         shown = await self._read_results(repository, head_sha)
         return [failing for one in shown if (failing := one.to_domain()) is not None]
 
-    async def ended_checks(self, repository: RepositoryRef, head_sha: str) -> Mapping[str, str]:
+    async def check_outcomes(self, repository: RepositoryRef, head_sha: str) -> Mapping[str, str]:
         results = await self._read_results(repository, head_sha)
         return {one.name: one.outcome for one in results if not one.is_pending}
 

@@ -233,4 +233,4 @@ async def _keeps_lines(context: CommandContext, finding: Finding, newest: str) -
     except CodeHostError:
         return None
     lines = (content or b"").decode(errors="replace").split("\n")
-    return find_again(finding, lines).line is not None
+    return find_again(finding, lines) is not None

@@ -53,7 +53,7 @@ async def _look_at_own(context: RunContext) -> str | None:
     awaited, commit = await _load_awaited(services, run), (await find_commit(context.database, run)).commit
     if awaited is None or not commit:
         return None
-    ended = await services.host.ended_checks(run.repository, commit)
+    ended = await services.host.check_outcomes(run.repository, commit)
     if not ended or not {*awaited.names} <= ended.keys():
         return None
     return await look_again(services, run.repository, run.number, commit)
@@ -109,7 +109,7 @@ async def _tell_outcome(services: Services, run: Run, head: str, red: Sequence[s
     awaited = await _load_awaited(services, run)
     if awaited is None:
         return
-    told = texts.render_outcome(awaited.names, red, await services.host.ended_checks(run.repository, head))
+    told = texts.render_outcome(awaited.names, red, await services.host.check_outcomes(run.repository, head))
     await change_answer(services, run, f"{awaited.text}\n\n{told}")
 
 
