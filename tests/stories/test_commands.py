@@ -488,7 +488,7 @@ Also here:
 - `app.py:20` F-C7C36H: Undefined name `name_4`
 - `b.py:1` F-775MAX: Undefined name `other`
 
-<sub>F-N66PXN · [`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why (with an F-ID: only that one)</sub>\
+<sub>F-N66PXN · [`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name) · Not a problem? Someone else with the role write (you, if nobody else has it) replies `/forge dismiss` and why (with an F-ID: only that one)</sub>\
 """)
     assert story.check(repository, head).title == "Changes requested: 6 findings to fix"
 

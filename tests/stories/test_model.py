@@ -68,7 +68,7 @@ What a visitor sends becomes part of the page. Leave autoescape on.
 
 <sub>F-6X5ZUO · `model/security`</sub>
 
-<sub>F-4UT5PJ · also [`ruff/S701`](https://docs.astral.sh/ruff/rules/jinja2-autoescape-false) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why (with an F-ID: only that one)</sub>\
+<sub>F-4UT5PJ · also [`ruff/S701`](https://docs.astral.sh/ruff/rules/jinja2-autoescape-false) · Not a problem? Someone else with the role write (you, if nobody else has it) replies `/forge dismiss` and why (with an F-ID: only that one)</sub>\
 """)
     summary = story_with_model.check(repository, head).summary or ""
     [row] = [line for line in summary.split("\n") if "shop/pages.py:3` 💬" in line]

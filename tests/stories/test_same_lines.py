@@ -54,7 +54,7 @@ The command goes through a shell, so any part that comes from outside can run ot
 
 Each price starts a shell of its own. Hand all of them to one.
 
-<sub>F-SXPWGH · `model/performance` · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why (with an F-ID: only that one)</sub>\
+<sub>F-SXPWGH · `model/performance` · Not a problem? Someone else with the role write (you, if nobody else has it) replies `/forge dismiss` and why (with an F-ID: only that one)</sub>\
 """)
 
 
