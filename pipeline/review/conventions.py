@@ -17,7 +17,7 @@ from domain.runs.run import Run
 from domain.text.redaction import redact_outgoing
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
-from pipeline.review.model_answers import PreparedQuestions
+from pipeline.review.question_plan import PreparedQuestions
 from pipeline.verdicts.settings import RunSettings
 from workspace.objects import Objects
 

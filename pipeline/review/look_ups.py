@@ -20,7 +20,7 @@ from domain.config.configuration import Configuration
 from pipeline.durable.steps import run_outside_journal
 from pipeline.model_calls.agent_journal import AgentSteps
 from pipeline.model_calls.budgeted import BudgetedCalls
-from pipeline.review.model_answers import PreparedQuestions
+from pipeline.review.question_plan import PreparedQuestions
 from pipeline.verdicts.settings import RunSettings
 from safety.containment import find_origin
 

@@ -10,7 +10,6 @@ from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.effort import ReadingEffort
 from agents.review.layers import CheckedChange
 from agents.review.model.layer import (
-    QuestionPlan,
     build_second_look,
     extract_broken,
     extract_findings,
@@ -22,38 +21,17 @@ from agents.review.model.related import RelatedCode
 from agents.review.syntax import drop_unfit
 from agents.toolbox import Toolbox
 from domain.config.review import ReviewSettings
-from domain.errors import CodeAccessError
 from domain.globs import matches
 from domain.memories.memory import Memory
 from domain.review.avoidance import CERTAIN, RULE
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, Severity, place_on_diff
 from domain.text.redaction import redact_finding, redact_outgoing
+from pipeline.review.question_plan import PreparedQuestions
 from safety.containment import CodeOrigin
 from workspace.objects import Objects
-from workspace.snapshot import Snapshot
 
 _REMARK = CERTAIN - 0.1  # the most that a model's claim of a hidden failure is believed
-
-
-class PreparedQuestions(BaseModel):
-    """The questions, and the earlier findings that need none.
-
-    :param carried: findings of earlier heads in files that did not change since: they count again.
-    :param changed: findings of earlier heads in the others: the model judges them again.
-    :param looks_up_because: the model may look things up before it answers, as a clause; empty if it may not.
-    :param summary: what the last review said that the change does, where that holds unless an answer says otherwise.
-    :param known: paths that the model read in full at earlier heads, and in which nothing is new.
-    :param passed: path → the lines that count as new in a file that it read in full before.
-    """
-
-    plan: QuestionPlan
-    summary: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()
-    passed: dict[str, tuple[tuple[int, int], ...]] = {}
-    carried: tuple[Finding, ...] = ()
-    changed: tuple[Finding, ...] = ()
-    looks_up_because: str = ""
 
 
 class AssessedAnswers(BaseModel):
@@ -124,15 +102,6 @@ def assess_answers(
         gone=tuple(gone),
         evidence=tuple(evidence),
     )
-
-
-async def explain_look_ups(effort: ReadingEffort, plan: QuestionPlan, checked: CheckedChange, code: Objects) -> str:
-    """Why the model may look things up in the code of the head, as a clause; empty if it may not, or cannot."""
-    why = effort.explain_look_ups(plan, checked.risk)
-    try:
-        return why if why and await Snapshot.of(code, checked.head_sha) else ""
-    except CodeAccessError:  # such as a repository with too many files to be listed
-        return ""
 
 
 async def load_evidence(

@@ -1,34 +1,19 @@
-"""Layer 3 of a run: a model reads the new code; each call is journaled and paid once."""
+"""Layer 3 of a run: chooses whether a model reads the new code, and has earlier findings tried again."""
 
 from collections.abc import Sequence
-from functools import partial
 
-from pydantic import BaseModel
-
-from agents.llm.ask import ModelAnswer, Question, choose_after
-from agents.llm.models import LanguageModel, Unusable
+from agents.llm.models import Unusable
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, ModelPart, skip_model
-from agents.review.model.layer import (
-    Report,
-    ReviewQuestion,
-    Verdicts,
-    keep_confirmed,
-)
-from agents.review.model.proof import soften_unshown
-from domain.config.review import ReadMode
-from domain.gates import digest
 from domain.review.findings import Finding
 from domain.runs.run import Phase
 from domain.slash.verbs import Verb, find_role
 from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.memories import RecallTopic
-from pipeline.review.conventions import ConventionAnswers, hold_against_conventions
-from pipeline.review.look_ups import RunLookUps, choose_limits
-from pipeline.review.model_answers import PreparedQuestions, weigh_claims
-from pipeline.review.model_part import add_note, add_proofs, build_model_part
+from pipeline.review.model_part import add_note
 from pipeline.review.model_questions import ModelQuestions
+from pipeline.review.model_reading import ModelReading
 from pipeline.review.proofs import ModelProofs, RepeatedProofs
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import RunSettings
@@ -72,7 +57,10 @@ class ModelLayer:
         if missing is not None or isinstance(model, Unusable):
             part = skip_model(checked, self._configuration, missing)
             return part.model_copy(update={"findings": tuple(earlier)})
-        return await self._ask_model(checked, model, proofs, repeated)
+        reading = ModelReading(
+            self._context, self._settings, self._questions, checked, model, self._build_calls(checked)
+        )
+        return await reading.read(proofs, repeated)
 
     async def _waits_for_ok(self) -> bool:
         run = self._context.run
@@ -80,104 +68,13 @@ class ModelLayer:
             return False
         return not await permits.has_ok(self._context.database, run.repository, run.number, run.head_sha)
 
-    async def _ask_model(
-        self, checked: CheckedChange, model: LanguageModel, proofs: ModelProofs, repeated: RepeatedProofs
-    ) -> ModelPart:
-        said = (repeated.passing, repeated.failing)
-        prepared = await self._journal.step("prepare questions", self._questions.prepare, checked, *said)
-        calls = self._build_calls(checked)
-        answers: list[ModelAnswer] = []
-        look_ups = RunLookUps(self._settings, checked, calls)
-        for question in prepared.plan.questions:
-            answers.append(await self._read(look_ups, prepared, question, model, answers))
-        prepared, on_conventions = await self._hold_against_conventions(calls, prepared, model, answers)
-        told = on_conventions.about_change
-        assess = self._questions.assess
-        assessed = await self._journal.step("weigh answers", assess, checked, prepared, answers, told)
-        kept, unchecked = assessed.candidates, list[Finding]()
-        if assessed.second is not None:
-            going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
-            second = await self._ask(calls, assessed.second, Verdicts, going_on, can_spare=can_spare)
-            answers.append(second)
-            kept = keep_confirmed(assessed.candidates, second, assessed.second)
-            unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept = weigh_claims((*assessed.settled, *kept))
-        plan = prepared.plan.model_copy(update={"related": (*prepared.plan.related, *assessed.evidence)})
-        proved = await proofs.prove(checked, plan, assessed.candidates, kept, model)
-        kept = soften_unshown(proved.findings, self._configuration.review.unshown)
-        effort = self._configuration.review.effort
-        part = build_model_part(prepared, answers, kept, assessed.gone, model, unchecked, on_conventions, effort)
-        return add_proofs(part, proved.answers, proved.told, model)
-
-    async def _read(
-        self,
-        look_ups: RunLookUps,
-        prepared: PreparedQuestions,
-        question: ReviewQuestion,
-        model: LanguageModel,
-        answers: Sequence[ModelAnswer],
-    ) -> ModelAnswer:
-        """What the model answers to a question about the change; after look-ups, where it may make some.
-
-        :param answers: to the questions before.
-        """
-        going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
-        limits = choose_limits(prepared, answers, self._configuration)
-        if limits is None:
-            return await self._ask(look_ups.calls, question, Report, going_on, can_spare=can_spare)
-        why = prepared.looks_up_because
-        answer = await look_ups.ask(question, going_on, limits, why, can_spare=can_spare)
-        if not answer.asks_plainly:
-            return answer
-        return answer.replace_by(await self._ask(look_ups.calls, question, Report, going_on, can_spare=can_spare))
-
-    async def _hold_against_conventions(
-        self,
-        calls: BudgetedCalls,
-        prepared: PreparedQuestions,
-        model: LanguageModel,
-        answers: Sequence[ModelAnswer],
-    ) -> tuple[PreparedQuestions, ConventionAnswers]:
-        """Whether the change keeps the conventions of the repository. It stops no review, so nobody is asked for it."""
-        going_on = choose_after(model, answers)
-
-        async def ask(question: Question, schema: type[BaseModel], *, is_shared: bool = False) -> ModelAnswer:
-            name = _compute_digest(question, schema, going_on)
-            return await calls.ask_outside_run(name, question, schema, going_on, is_shared=is_shared)
-
-        return await hold_against_conventions(prepared, partial(ask, is_shared=True), ask)
-
-    def _can_spare(self, answers: Sequence[ModelAnswer]) -> bool:
-        """Whether the review goes on without further answers if the money runs out: it has the most important ones.
-
-        What was asked for by hand, or is always to be read, waits for a person who may grant more.
-        """
-        is_automatic = self._configuration.review.model is ReadMode.auto and self._context.run.attempt == 1
-        return is_automatic and any(answer.value is not None for answer in answers)
-
     def _build_calls(self, checked: CheckedChange) -> BudgetedCalls:
         rules = tuple(dict.fromkeys(finding.rule for finding in checked.findings))
         about = RecallTopic(self._pull_request.title, (*rules, *checked.paths))
         return BudgetedCalls(self._context, Phase.review, self._configuration, about)
-
-    async def _ask(
-        self,
-        calls: BudgetedCalls,
-        question: Question,
-        schema: type[BaseModel],
-        model: LanguageModel,
-        *,
-        can_spare: bool,
-    ) -> ModelAnswer:
-        name = _compute_digest(question, schema, model)
-        return await calls.ask(name, question, schema, model, can_spare=can_spare)
 
 
 _NEEDS_OK = (
     f"this is a stranger's head. A person with the role {find_role(Verb.review, on_fork=True)} looks at it and writes "
     "`/forge review`; that is the ok for this head alone."
 )
-
-
-def _compute_digest(question: Question, schema: type[BaseModel], model: LanguageModel) -> str:
-    return digest(model.name, question.instructions, question.content, schema.__name__)

@@ -17,7 +17,7 @@ from domain.review.reading import Effort, HeldConventions, LookUps
 from domain.review.review import LayerReport, ToolRun
 from domain.text.redaction import redact_outgoing
 from pipeline.review.conventions import NOT_ASKED, ConventionAnswers
-from pipeline.review.model_answers import PreparedQuestions
+from pipeline.review.question_plan import PreparedQuestions
 from safety.impact import is_late
 
 _LOST = "the model was asked about it and gave no answer that can be used"

@@ -15,7 +15,6 @@ from agents.review.model.layer import (
     Report,
     ReviewQuestion,
     Verdicts,
-    build_questions,
     keep_confirmed,
     show_cells,
 )
@@ -24,23 +23,20 @@ from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
-from domain.text.redaction import redact_outgoing
 from messages import proofs as texts
 from pipeline.model_calls.single_budget import SingleBudget
 from pipeline.review.conventions import hold_against_conventions, read_at
 from pipeline.review.look_ups import choose_limits
 from pipeline.review.model_answers import (
-    PreparedQuestions,
     assess_answers,
     drop_unfit_suggestions,
-    explain_look_ups,
     load_evidence,
     weigh_claims,
 )
 from pipeline.review.model_part import add_proofs, build_model_part
+from pipeline.review.question_plan import PreparedQuestions, Shown, explain_look_ups, plan_questions
 from pipeline.review.surroundings import HeadCode, find_surroundings
 from safety.containment import CodeOrigin
-from safety.impact import list_riskiest
 from workspace.objects import Objects
 
 _UNASKED = "no model was to be asked."
@@ -145,25 +141,8 @@ class SingleReading:
         review = self.configuration.review
         head = HeadCode(checked.head_sha, fetch, self.origin, review.never_send)
         around = await find_surroundings(head, self.toolbox, change, versions, checked.findings)
-        riskiest = list_riskiest(change.files, checked.findings, self.configuration.paths.sensitive)
         written = await read_at(code, self.conventions_at, change, review)
-        plan = await asyncio.to_thread(
-            lambda: build_questions(
-                change,
-                versions,
-                checked.findings,
-                intent=Intent(title=self.title),
-                earlier=[],
-                never_send=review.never_send,
-                redact=redact_outgoing,
-                size=self._effort.limits,
-                outlines=around.outlines,
-                related=around.related,
-                riskiest=riskiest,
-                written=written,
-                texts=checked.is_low,
-                says=self._effort.says,
-            )
-        )
+        shown = Shown(change, versions, around, written, Intent(title=self.title))
+        plan = await asyncio.to_thread(plan_questions, checked, shown, self.configuration)
         why = await explain_look_ups(self._effort, plan, checked, code)
         return PreparedQuestions(plan=plan, looks_up_because=why)

@@ -8,8 +8,8 @@ from agents.llm.scripted import ScriptedModel
 from agents.review.model.layer import QuestionPlan, ReadingLimits, build_questions
 from agents.review.model.moved_code import find_moves
 from domain.text.redaction import redact_outgoing
-from pipeline.review.model_answers import PreparedQuestions
 from pipeline.review.model_part import build_model_part
+from pipeline.review.question_plan import PreparedQuestions
 from tests.unit.checks.building import Versions, change_of
 
 PAY = """\

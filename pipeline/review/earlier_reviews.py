@@ -1,0 +1,169 @@
+"""Finds where the last review of a pull request stands by now: what it read, and its findings on the code of today."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from agents.review.layers import CheckedChange
+from agents.review.model.layer import EarlierFinding, find_current_line
+from domain.errors import CodeAccessError
+from domain.review.changes import Change, ChangeStatus, FileChange, FileVersions
+from domain.review.findings import Finding, Layer, place_on_diff, remove_place
+from domain.review.identity import carry_over
+from domain.review.review import Review
+from domain.runs.run import Run
+from memory.runs import checkpoints
+from pipeline.checkout import fetch_mirror
+from pipeline.context import Services
+from safety.impact import list_read_before
+
+
+class EarlierFindings(BaseModel):
+    """The model's findings of the last review of this pull request.
+
+    :param findings: where they stand by now; without a line if nobody can tell.
+    :param shown: those that count and that running a test showed.
+    """
+
+    findings: tuple[Finding, ...]
+    shown: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class EarlierReading:
+    """What a review of a push builds on; nothing where there was none, or more than the push is new.
+
+    :param since: what changed since the last reviewed head; None: all of the change is new.
+    :param read: paths that the model read in full then.
+    :param so_far: what the last review said that the change does.
+    :param summary: the same, as long as nothing changed of what that was told from.
+    :param carried: the model's findings in files that did not change since, where they stand by now.
+    :param changed: those in the others.
+    :param shown: the latter as the model is asked about them again.
+    """
+
+    since: Change | None = None
+    read: frozenset[str] = frozenset()
+    so_far: tuple[str, ...] = ()
+    summary: tuple[str, ...] = ()
+    carried: tuple[Finding, ...] = ()
+    changed: tuple[Finding, ...] = ()
+    shown: tuple[EarlierFinding, ...] = ()
+
+
+async def load_earlier_findings(
+    services: Services, run: Run, checked: CheckedChange, change: Change
+) -> EarlierFindings:
+    """The model's findings of the last review, also dismissed ones."""
+    last = await _find_last(services, run)
+    known = [] if last is None else _filter_model_findings(last)
+    if last is None or not known:
+        return EarlierFindings(findings=())
+    since = await _load_changes_since(services, run, last, checked)
+    placed = map(remove_place, known) if since is None else _place_now(known, since, change)
+    shown = tuple(each for each in last.findings if each.proof is not None and each.proof.is_shown)
+    return EarlierFindings(findings=tuple(placed), shown=shown)
+
+
+async def load_earlier_reading(
+    services: Services,
+    run: Run,
+    checked: CheckedChange,
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    settled: Collection[str],
+) -> EarlierReading:
+    """What a review can build on.
+
+    :param settled: names of earlier findings of which tests said what became of them.
+    """
+    last = await _find_last(services, run)
+    since = None if last is None else await _load_changes_since(services, run, last, checked)
+    if last is None or since is None:
+        return EarlierReading()
+    mirror = await fetch_mirror(services, run)
+    compared = await mirror.change(last.merge_base, last.head_sha)
+    known = [each for each in _filter_model_findings(last) if each.id not in settled]
+    placed = _place_now(known, since, change)
+    changed = [each for each in placed if since.file(each.path) is not None and each.path in versions]
+    asked = {each.id for each in changed}
+    then = [each for each in known if each.id in asked]
+    return EarlierReading(
+        since=since,
+        read=list_read_before(last.read_by_model, compared, change, since),
+        so_far=last.summary,
+        summary=() if {*since.paths} & {*last.read_by_model} else last.summary,
+        carried=tuple(each for each in placed if each.id not in asked),
+        changed=tuple(changed),
+        shown=await _show_then(services, run, then, last, since),
+    )
+
+
+async def _find_last(services: Services, run: Run) -> Review | None:
+    """The last review of another head of a pull request, unless everything is to be read from scratch."""
+    if run.attempt > 1:
+        return None
+    found = await checkpoints.load_latest_review(services.database, run.repository.id, run.number, before=run.id)
+    return None if found is None or found.head_sha == run.head_sha else found
+
+
+async def _load_changes_since(services: Services, run: Run, last: Review, checked: CheckedChange) -> Change | None:
+    """The changes since the last reviewed head; None if that head no longer exists.
+
+    Also None if that head was compared with something else, as before a change of the base: then more is new.
+    """
+    mirror = await fetch_mirror(services, run)
+    try:
+        if await mirror.merge_base(last.merge_base, checked.merge_base) != last.merge_base:
+            return None
+        return await mirror.change(last.head_sha, run.head_sha)
+    except CodeAccessError:
+        return None
+
+
+async def _show_then(
+    services: Services, run: Run, findings: Sequence[Finding], last: Review, since: Change
+) -> tuple[EarlierFinding, ...]:
+    """Findings as they stood at the last reviewed head, with the code they were about, and where that is now."""
+    paths = sorted({finding.path for finding in findings})
+    contents = await (await fetch_mirror(services, run)).read(last.head_sha, paths) if paths else {}
+    return tuple(
+        _build_earlier(finding, contents.get(finding.path, b""), _find_successor(finding.path, since))
+        for finding in findings
+    )
+
+
+def _filter_model_findings(last: Review) -> list[Finding]:
+    """The model's findings of a review, also dismissed ones."""
+    return [finding for finding in last.all_findings if finding.layer is Layer.model]
+
+
+def _place_now(known: Sequence[Finding], since: Change, change: Change) -> list[Finding]:
+    """Findings of the last reviewed head where they stand by now, but for those in files that left the change."""
+    successors = [(finding, _find_successor(finding.path, since)) for finding in known]
+    placed = [finding if file is None else carry_over(finding, file) for finding, file in successors]
+    return [
+        place_on_diff(each, change) for each in placed if since.file(each.path) is None or each.path in change.paths
+    ]
+
+
+def _find_successor(path: str, since: Change) -> FileChange | None:
+    """How a file changed since, whatever it is called by now; None if it did not."""
+    renamed = (each for each in since.files if each.old_path == path and each.status is ChangeStatus.renamed)
+    return since.file(path) or next(renamed, None)
+
+
+def _build_earlier(finding: Finding, content: bytes, since: FileChange | None) -> EarlierFinding:
+    """A finding in a file that was changed, with the code it was about."""
+    lines = content.decode(errors="replace").split("\n")
+    start = finding.line or 1
+    before = lines[max(0, start - 3) : (finding.end_line or start) + 2]
+    return EarlierFinding(
+        id=finding.id,
+        rule=finding.rule,
+        path=finding.path if since is None else since.path,
+        line=None if since is None or finding.line is None else find_current_line(since, finding.line),
+        message=finding.message,
+        before="\n".join(before),
+    )
