@@ -53,7 +53,9 @@ SHA is on `feature`. Of 4 findings: 3 fixed, 1 left. Tests: No tests found.
 
 <sub>`/forge rollback C-ID` takes it back.</sub>\
 """)
-    assert repository.git.run("log", "-1", "--format=%s", made.sha).stdout == b"Fix 3 findings in app.py and 1 more file\n"
+    assert (
+        repository.git.run("log", "-1", "--format=%s", made.sha).stdout == b"Fix 3 findings in app.py and 1 more file\n"
+    )
     assert story.check(repository, made.sha).title == "Changes requested: 1 finding to fix"
     await alice.comment(pull, "/forge fix all")
     await settle_looks(story)
