@@ -20,14 +20,13 @@ from domain.config.review import ReadMode
 from domain.gates import digest
 from domain.review.findings import Finding, remove_place
 from domain.runs.run import Phase
-from domain.slash.verbs import Verb, find_role
 from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.memories import RecallTopic
 from pipeline.review.conventions import ConventionAnswers, hold_against_conventions
 from pipeline.review.look_ups import RunLookUps, choose_limits
 from pipeline.review.model_answers import PreparedQuestions, weigh_claims
-from pipeline.review.model_part import add_note, add_proofs, build_model_part
+from pipeline.review.model_part import NEEDS_OK, add_note, add_proofs, build_model_part
 from pipeline.review.model_questions import ModelQuestions
 from pipeline.review.proofs import ModelProofs, RepeatedProofs
 from pipeline.run_context import RunContext
@@ -67,7 +66,7 @@ class ModelLayer:
         model = EFFORTS[self._configuration.review.effort].choose_model(self._context.services.models)
         missing = model if isinstance(model, Unusable) else None
         if missing is None and await self._journal.step("is it a stranger's", self._waits_for_ok):
-            missing = _NEEDS_OK
+            missing = NEEDS_OK
         if missing is not None or isinstance(model, Unusable):
             part = skip_model(checked, self._configuration, missing)
             return part.model_copy(update={"findings": tuple(map(remove_place, earlier))})
@@ -170,12 +169,6 @@ class ModelLayer:
     ) -> ModelAnswer:
         name = _compute_digest(question, schema, model)
         return await calls.ask(name, question, schema, model, can_spare=can_spare)
-
-
-_NEEDS_OK = (
-    f"this is a stranger's head. A person with the role {find_role(Verb.review, on_fork=True)} looks at it and writes "
-    "`/forge review`; that is the ok for this head alone."
-)
 
 
 def _compute_digest(question: Question, schema: type[BaseModel], model: LanguageModel) -> str:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
@@ -93,12 +93,12 @@ class ConventionQuestion(Question):
 
     :param lines: path → head lines that a finding may name.
     :param conventions: what it shows; a finding quotes a sentence of it.
-    :param code: the changed files, as it shows them.
+    :param files: path → the changed file, as it shows it.
     """
 
     lines: dict[str, tuple[int, ...]]
     conventions: tuple[ConventionFile, ...]
-    code: str = ""
+    files: dict[str, str] = Field(default_factory=dict[str, str])
 
 
 class QuestionPlan(BaseModel):
@@ -210,15 +210,17 @@ def _build_convention_question(
     if not group or not chosen.files:
         return None, held
     others = {shown.path for more in groups[1:] for shown in more}
-    code = "\n".join(shown.text for shown in group)
+    files: dict[str, str] = Field(default_factory=dict[str, str])
+    for each in group:
+        files[each.path] = "\n".join(filter(None, (files.get(each.path), each.text)))
     question = ConventionQuestion(
         key=CONVENTIONS_KEY,
         instructions=load_prompt("conventions"),
-        content=show_conventions(chosen.files, code),
+        content=show_conventions(chosen.files, "\n".join(files.values())),
         max_output_tokens=2_000,
         lines=_list_lines(group),
         conventions=chosen.files,
-        code=code,
+        files=files,
     )
     return question, held.model_copy(update={"problem": _TOO_MUCH.format(len(others)) if others else ""})
 

@@ -289,6 +289,17 @@ def test_a_rule_about_all_code_is_about_no_text() -> None:
     assert CodeRule(line=1, end_line=1, files=["**/*.md"]).is_about("README.md")
 
 
+def test_only_files_are_held_against_rules_that_they_can_be_about() -> None:
+    assert not CodeRule(line=1, end_line=1).is_about("package.json")
+    assert not CodeRule(line=1, end_line=1).is_about(".github/forge.yml")
+    assert CodeRule(line=1, end_line=1, files=["**/*.yml"]).is_about(".github/forge.yml")
+    question = narrow(rule(1, 1, "shop/**"))
+    assert question is not None
+    assert [*question.lines] == ["shop/till.py"]
+    assert "== shop/till.py" in question.content
+    assert "== web/" not in question.content
+
+
 def test_without_rules_nothing_is_asked_and_without_an_answer_all_is() -> None:
     assert narrow() is None
     assert narrow(rule(400)) is None
