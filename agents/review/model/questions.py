@@ -15,7 +15,7 @@ from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import RenderedFile, clean_name, excerpt, render_safely
 from agents.review.model.seams import render_whole
 from domain.globs import matches
-from domain.review.changes import Change, FileVersions, SkippedFile
+from domain.review.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions, SkippedFile
 from domain.review.findings import RawFinding, Severity
 from domain.review.reading import NOTHING_HELD, ConventionFile, Conventions, HeldConventions, Outline, ShownFile
 from domain.text.escaping import strip_invisible
@@ -24,6 +24,7 @@ from domain.text.redaction import Redact
 CONVENTIONS_KEY = "conventions of the repository"
 """The key of the question about them, which no guard of the phase counts."""
 
+_MOST_BARE = 40  # files without changed lines that are named
 _MOST_REPORTED = 20  # findings of layers 1 and 2 that are listed, so that the model does not repeat them
 _LONGEST_ISSUE = 1_500  # characters of an issue, or of a description
 _TOO_MUCH = "The change is too large for one question: {} more files were not held against them."
@@ -181,7 +182,10 @@ def build_questions(
             group,
             earlier,
             intent if number == 1 else intent.model_copy(update={"so_far": ()}),
-            render_whole(number, groups, change, outlines or {}, redact),
+            [
+                *render_whole(number, groups, change, outlines or {}, redact),
+                *(_list_bare(change, never_send, redact) if number == 1 else ()),
+            ],
         )
         for number, (group, earlier) in enumerate(zip(groups, again, strict=True), 1)
     )
@@ -210,7 +214,7 @@ def _build_convention_question(
     if not group or not chosen.files:
         return None, held
     others = {shown.path for more in groups[1:] for shown in more}
-    files: dict[str, str] = Field(default_factory=dict[str, str])
+    files: dict[str, str] = {}
     for each in group:
         files[each.path] = "\n".join(filter(None, (files.get(each.path), each.text)))
     question = ConventionQuestion(
@@ -281,7 +285,8 @@ class _Shown:
 
         :param group: the files it shows.
         :param earlier: the findings that it asks to judge again.
-        :param whole: the outline of the whole change; none if this is all of it.
+        :param whole: the outline of the whole change, and its files that have no lines to show; empty if there are
+            none, and this is all of it.
         """
         redact, paths = self.redact, {shown.path for shown in group}
         parts = [
@@ -336,6 +341,31 @@ def _render_intent(intent: Intent, redact: Redact) -> list[str]:
     return (
         said if intent.issue is None else [*said, f"== what issue #{intent.issue} asks, which this is to close", asked]
     )
+
+
+def _list_bare(change: Change, never_send: Sequence[str], redact: Redact) -> list[str]:
+    """The files that are there now without a line that changed: what other files refer to may be one of them."""
+    named = [
+        f"{clean_name(file.path)}: {said}"
+        for file in change.files
+        if file.kind is ContentKind.text
+        and not file.hunks
+        and not matches(file.path, never_send)
+        and not (file.old_path and matches(file.old_path, never_send))
+        and (said := _describe_bare(file))
+    ]
+    rows = [*named[:_MOST_BARE], *([f"and {len(named) - _MOST_BARE} more"] if len(named) > _MOST_BARE else [])]
+    return ["== files without changed lines", *map(redact, rows)] if rows else []
+
+
+def _describe_bare(file: FileChange) -> str:
+    match file.status:
+        case ChangeStatus.added:
+            return "added, empty"
+        case ChangeStatus.renamed | ChangeStatus.copied:
+            return f"{file.status.value} from {clean_name(file.old_path or '')}, unchanged"
+        case _:
+            return ""
 
 
 def _list_reported(found: Sequence[RawFinding], redact: Redact) -> list[str]:
