@@ -77,7 +77,7 @@ def keep_rules(question: ConventionQuestion, rules: Mapping[str, ModelAnswer]) -
     about = {path for file, paths in narrowed if file.lines for path in paths}
     lines = {path: shown for path, shown in question.lines.items() if path in about}
     code = [text for path, text in question.files.items() if path in about]
-    content = show_conventions(files, "\n".join(code))
+    content = show_conventions(files, [*code, *question.reported])
     return question.model_copy(update={"conventions": files, "lines": lines, "content": content})
 
 

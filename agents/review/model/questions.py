@@ -95,11 +95,13 @@ class ConventionQuestion(Question):
     :param lines: path → head lines that a finding may name.
     :param conventions: what it shows; a finding quotes a sentence of it.
     :param files: path → the changed file, as it shows it.
+    :param reported: the lines that list what was said of these files already, whatever people made of it.
     """
 
     lines: dict[str, tuple[int, ...]]
     conventions: tuple[ConventionFile, ...]
     files: dict[str, str] = Field(default_factory=dict[str, str])
+    reported: tuple[str, ...] = ()
 
 
 class QuestionPlan(BaseModel):
@@ -189,7 +191,7 @@ def build_questions(
         )
         for number, (group, earlier) in enumerate(zip(groups, again, strict=True), 1)
     )
-    conventions, held = _build_convention_question(reading.groups, written)
+    conventions, held = _build_convention_question(reading.groups, written, found, earlier, redact)
     moved = {path: tuple(sorted(others)) for path, others in sorted(reading.moved.items())}
     return QuestionPlan(
         questions=asked,
@@ -204,7 +206,11 @@ def build_questions(
 
 
 def _build_convention_question(
-    groups: Sequence[Sequence[RenderedFile]], written: WrittenConventions
+    groups: Sequence[Sequence[RenderedFile]],
+    written: WrittenConventions,
+    found: Sequence[RawFinding],
+    earlier: Sequence[EarlierFinding],
+    redact: Redact,
 ) -> tuple[ConventionQuestion | None, HeldConventions]:
     """The question about the files that are shown first, which are the riskiest, and what it shows."""
     group = groups[0] if groups else ()
@@ -217,21 +223,26 @@ def _build_convention_question(
     files: dict[str, str] = {}
     for each in group:
         files[each.path] = "\n".join(filter(None, (files.get(each.path), each.text)))
+    again = [
+        f"{clean_name(each.path)} {each.rule}: {strip_hidden(each.message)}" for each in earlier if each.path in files
+    ]
+    reported = _list_reported([each for each in found if each.path in files], redact, again)
     question = ConventionQuestion(
         key=CONVENTIONS_KEY,
         instructions=load_prompt("conventions"),
-        content=show_conventions(chosen.files, "\n".join(files.values())),
+        content=show_conventions(chosen.files, [*files.values(), *reported]),
         max_output_tokens=2_000,
         lines=_list_lines(group),
         conventions=chosen.files,
         files=files,
+        reported=tuple(reported),
     )
     return question, held.model_copy(update={"problem": _TOO_MUCH.format(len(others)) if others else ""})
 
 
-def show_conventions(files: Sequence[ConventionFile], code: str) -> str:
+def show_conventions(files: Sequence[ConventionFile], change: Sequence[str]) -> str:
     """What the question about conventions shows of them, and of the change."""
-    return frame_data("\n".join([*render_conventions(Conventions(files=tuple(files))), code]))
+    return frame_data("\n".join([*render_conventions(Conventions(files=tuple(files))), *change]))
 
 
 def _list_lines(group: Sequence[RenderedFile]) -> dict[str, tuple[int, ...]]:
@@ -368,10 +379,12 @@ def _describe_bare(file: FileChange) -> str:
             return ""
 
 
-def _list_reported(found: Sequence[RawFinding], redact: Redact) -> list[str]:
+def _list_reported(found: Sequence[RawFinding], redact: Redact, again: Sequence[str] = ()) -> list[str]:
+    """:param again: more of it, on lines that changed since."""
     listed = [
         f"{clean_name(finding.where)} {finding.rule} {finding.severity.value}" for finding in found[:_MOST_REPORTED]
     ]
+    listed += again[:_MOST_REPORTED]
     return ["== already reported", *map(redact, listed)] if listed else []
 
 
