@@ -7,11 +7,10 @@ from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, ModelPart, skip_model
 from domain.review.findings import Finding
 from domain.runs.run import Phase
-from domain.slash.verbs import Verb, find_role
 from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.memories import RecallTopic
-from pipeline.review.model_part import add_note
+from pipeline.review.model_part import NEEDS_OK, add_note
 from pipeline.review.model_questions import ModelQuestions
 from pipeline.review.model_reading import ModelReading
 from pipeline.review.proofs import ModelProofs, RepeatedProofs
@@ -53,7 +52,7 @@ class ModelLayer:
         model = EFFORTS[self._configuration.review.effort].choose_model(self._context.services.models)
         missing = model if isinstance(model, Unusable) else None
         if missing is None and await self._journal.step("is it a stranger's", self._waits_for_ok):
-            missing = _NEEDS_OK
+            missing = NEEDS_OK
         if missing is not None or isinstance(model, Unusable):
             part = skip_model(checked, self._configuration, missing)
             return part.model_copy(update={"findings": tuple(earlier)})
@@ -72,9 +71,3 @@ class ModelLayer:
         rules = tuple(dict.fromkeys(finding.rule for finding in checked.findings))
         about = RecallTopic(self._pull_request.title, (*rules, *checked.paths))
         return BudgetedCalls(self._context, Phase.review, self._configuration, about)
-
-
-_NEEDS_OK = (
-    f"this is a stranger's head. A person with the role {find_role(Verb.review, on_fork=True)} looks at it and writes "
-    "`/forge review`; that is the ok for this head alone."
-)

@@ -15,11 +15,17 @@ from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
 from domain.review.reading import Effort, HeldConventions, LookUps
 from domain.review.review import LayerReport, ToolRun
+from domain.slash.verbs import Verb, find_role
 from domain.text.redaction import redact_outgoing
 from pipeline.review.conventions import NOT_ASKED, ConventionAnswers
 from pipeline.review.question_plan import PreparedQuestions
 from safety.impact import is_late
 
+NEEDS_OK = (
+    f"this is a stranger's head. A person with the role {find_role(Verb.review, on_fork=True)} looks at it and writes "
+    "`/forge review`; that is the ok for this head alone."
+)
+"""Why no model reads it."""
 _LOST = "the model was asked about it and gave no answer that can be used"
 _SILENT = "no answer about it came from the model"
 _SPARED = "no budget was left for it after riskier files; `/forge review full` reads it"

@@ -1,7 +1,7 @@
 """Asks which lines of a convention code can be held against, and turns answers about them into findings."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import BaseModel
@@ -24,6 +24,9 @@ MOST_ASKED = 3
 """Files of conventions whose rules one review asks for: the second look needs calls, too."""
 
 
+_NO_CODE = ("json", "yaml")
+
+
 class CodeRule(BaseModel):
     """A sentence that says how code is to be written, as the model states it.
 
@@ -37,7 +40,7 @@ class CodeRule(BaseModel):
     def is_about(self, path: str) -> bool:
         """Whether a file is one of those. A pattern that cannot be read is passed over."""
         globs = [each for each in self.files if not find_mistake(each)]
-        return matches(path, globs) if globs else find_language(path) is not None
+        return matches(path, globs) if globs else find_language(path) not in {None, *_NO_CODE}
 
 
 class CodeRules(BaseModel):
@@ -62,25 +65,33 @@ def build_rules_question(file: ConventionFile) -> Question:
 
 
 def keep_rules(question: ConventionQuestion, rules: Mapping[str, ModelAnswer]) -> ConventionQuestion | None:
-    """The question with the rules about the changed files alone; None if there are none.
+    """The question with the rules about the changed files alone, and the files that they are about; None if there are
+    none.
 
     :param rules: by path of their file; what was not asked about, or has no answer, is shown whole.
     """
-    narrowed = (_narrow(file, rules.get(file.path), question) for file in question.conventions)
-    files = tuple(file for file in narrowed if file.lines)
+    narrowed = [_narrow(file, rules.get(file.path), question) for file in question.conventions]
+    files = tuple(file for file, _ in narrowed if file.lines)
     if not files:
         return None
-    content = show_conventions(files, question.code)
-    return question.model_copy(update={"conventions": files, "content": content})
+    about = {path for file, paths in narrowed if file.lines for path in paths}
+    lines = {path: shown for path, shown in question.lines.items() if path in about}
+    code = [text for path, text in question.files.items() if path in about]
+    content = show_conventions(files, [*code, *question.reported])
+    return question.model_copy(update={"conventions": files, "lines": lines, "content": content})
 
 
-def _narrow(file: ConventionFile, answer: ModelAnswer | None, question: ConventionQuestion) -> ConventionFile:
+def _narrow(
+    file: ConventionFile, answer: ModelAnswer | None, question: ConventionQuestion
+) -> tuple[ConventionFile, Collection[str]]:
+    """The rules of a file that are about changed files, and the paths of these."""
     if answer is None or answer.value is None:
-        return file
+        return file, [*question.lines]
     rules = CodeRules.model_validate(answer.value).rules
     about = [rule for rule in rules if any(map(rule.is_about, question.lines))]
     wanted = {number for rule in about for number in range(rule.line, rule.end_line + 1)}
-    return ConventionFile(path=file.path, lines=tuple(_select(file, wanted)))
+    paths = [path for path in question.lines if any(rule.is_about(path) for rule in about)]
+    return ConventionFile(path=file.path, lines=tuple(_select(file, wanted))), paths
 
 
 def _select(file: ConventionFile, wanted: set[int]) -> Iterator[tuple[int, str]]:

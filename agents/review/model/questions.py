@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
@@ -15,7 +15,7 @@ from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import RenderedFile, clean_name, excerpt, render_safely
 from agents.review.model.seams import render_whole
 from domain.globs import matches
-from domain.review.changes import Change, FileVersions, SkippedFile
+from domain.review.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions, SkippedFile
 from domain.review.findings import RawFinding, Severity
 from domain.review.reading import NOTHING_HELD, ConventionFile, Conventions, HeldConventions, Outline, ShownFile
 from domain.text.escaping import strip_invisible
@@ -24,6 +24,7 @@ from domain.text.redaction import Redact
 CONVENTIONS_KEY = "conventions of the repository"
 """The key of the question about them, which no guard of the phase counts."""
 
+_MOST_BARE = 40  # files without changed lines that are named
 _MOST_REPORTED = 20  # findings of layers 1 and 2 that are listed, so that the model does not repeat them
 _LONGEST_ISSUE = 1_500  # characters of an issue, or of a description
 _TOO_MUCH = "The change is too large for one question: {} more files were not held against them."
@@ -93,12 +94,14 @@ class ConventionQuestion(Question):
 
     :param lines: path → head lines that a finding may name.
     :param conventions: what it shows; a finding quotes a sentence of it.
-    :param code: the changed files, as it shows them.
+    :param files: path → the changed file, as it shows it.
+    :param reported: the lines that list what was said of these files already, whatever people made of it.
     """
 
     lines: dict[str, tuple[int, ...]]
     conventions: tuple[ConventionFile, ...]
-    code: str = ""
+    files: dict[str, str] = Field(default_factory=dict[str, str])
+    reported: tuple[str, ...] = ()
 
 
 class QuestionPlan(BaseModel):
@@ -181,11 +184,14 @@ def build_questions(
             group,
             earlier,
             intent if number == 1 else intent.model_copy(update={"so_far": ()}),
-            render_whole(number, groups, change, outlines or {}, redact),
+            [
+                *render_whole(number, groups, change, outlines or {}, redact),
+                *(_list_bare(change, never_send, redact) if number == 1 else ()),
+            ],
         )
         for number, (group, earlier) in enumerate(zip(groups, again, strict=True), 1)
     )
-    conventions, held = _build_convention_question(reading.groups, written)
+    conventions, held = _build_convention_question(reading.groups, written, found, earlier, redact)
     moved = {path: tuple(sorted(others)) for path, others in sorted(reading.moved.items())}
     return QuestionPlan(
         questions=asked,
@@ -200,7 +206,11 @@ def build_questions(
 
 
 def _build_convention_question(
-    groups: Sequence[Sequence[RenderedFile]], written: WrittenConventions
+    groups: Sequence[Sequence[RenderedFile]],
+    written: WrittenConventions,
+    found: Sequence[RawFinding],
+    earlier: Sequence[EarlierFinding],
+    redact: Redact,
 ) -> tuple[ConventionQuestion | None, HeldConventions]:
     """The question about the files that are shown first, which are the riskiest, and what it shows."""
     group = groups[0] if groups else ()
@@ -210,22 +220,29 @@ def _build_convention_question(
     if not group or not chosen.files:
         return None, held
     others = {shown.path for more in groups[1:] for shown in more}
-    code = "\n".join(shown.text for shown in group)
+    files: dict[str, str] = {}
+    for each in group:
+        files[each.path] = "\n".join(filter(None, (files.get(each.path), each.text)))
+    again = [
+        f"{clean_name(each.path)} {each.rule}: {strip_hidden(each.message)}" for each in earlier if each.path in files
+    ]
+    reported = _list_reported([each for each in found if each.path in files], redact, again)
     question = ConventionQuestion(
         key=CONVENTIONS_KEY,
         instructions=load_prompt("conventions"),
-        content=show_conventions(chosen.files, code),
+        content=show_conventions(chosen.files, [*files.values(), *reported]),
         max_output_tokens=2_000,
         lines=_list_lines(group),
         conventions=chosen.files,
-        code=code,
+        files=files,
+        reported=tuple(reported),
     )
     return question, held.model_copy(update={"problem": _TOO_MUCH.format(len(others)) if others else ""})
 
 
-def show_conventions(files: Sequence[ConventionFile], code: str) -> str:
+def show_conventions(files: Sequence[ConventionFile], change: Sequence[str]) -> str:
     """What the question about conventions shows of them, and of the change."""
-    return frame_data("\n".join([*render_conventions(Conventions(files=tuple(files))), code]))
+    return frame_data("\n".join([*render_conventions(Conventions(files=tuple(files))), *change]))
 
 
 def _list_lines(group: Sequence[RenderedFile]) -> dict[str, tuple[int, ...]]:
@@ -279,7 +296,8 @@ class _Shown:
 
         :param group: the files it shows.
         :param earlier: the findings that it asks to judge again.
-        :param whole: the outline of the whole change; none if this is all of it.
+        :param whole: the outline of the whole change, and its files that have no lines to show; empty if there are
+            none, and this is all of it.
         """
         redact, paths = self.redact, {shown.path for shown in group}
         parts = [
@@ -336,10 +354,37 @@ def _render_intent(intent: Intent, redact: Redact) -> list[str]:
     )
 
 
-def _list_reported(found: Sequence[RawFinding], redact: Redact) -> list[str]:
+def _list_bare(change: Change, never_send: Sequence[str], redact: Redact) -> list[str]:
+    """The files that are there now without a line that changed: what other files refer to may be one of them."""
+    named = [
+        f"{clean_name(file.path)}: {said}"
+        for file in change.files
+        if file.kind is ContentKind.text
+        and not file.hunks
+        and not matches(file.path, never_send)
+        and not (file.old_path and matches(file.old_path, never_send))
+        and (said := _describe_bare(file))
+    ]
+    rows = [*named[:_MOST_BARE], *([f"and {len(named) - _MOST_BARE} more"] if len(named) > _MOST_BARE else [])]
+    return ["== files without changed lines", *map(redact, rows)] if rows else []
+
+
+def _describe_bare(file: FileChange) -> str:
+    match file.status:
+        case ChangeStatus.added:
+            return "added, empty"
+        case ChangeStatus.renamed | ChangeStatus.copied:
+            return f"{file.status.value} from {clean_name(file.old_path or '')}, unchanged"
+        case _:
+            return ""
+
+
+def _list_reported(found: Sequence[RawFinding], redact: Redact, again: Sequence[str] = ()) -> list[str]:
+    """:param again: more of it, on lines that changed since."""
     listed = [
         f"{clean_name(finding.where)} {finding.rule} {finding.severity.value}" for finding in found[:_MOST_REPORTED]
     ]
+    listed += again[:_MOST_REPORTED]
     return ["== already reported", *map(redact, listed)] if listed else []
 
 

@@ -14,6 +14,7 @@ from agents.review.model.layer import (
     CodeRules,
     ConventionQuestion,
     ConventionReport,
+    EarlierFinding,
     Verdicts,
     build_questions,
     build_rules_question,
@@ -287,6 +288,49 @@ def test_a_rule_about_other_files_is_not_asked_about(files: tuple[str, ...], is_
 def test_a_rule_about_all_code_is_about_no_text() -> None:
     assert not CodeRule(line=1, end_line=1).is_about("README.md")
     assert CodeRule(line=1, end_line=1, files=["**/*.md"]).is_about("README.md")
+
+
+def test_only_files_are_held_against_rules_that_they_can_be_about() -> None:
+    assert not CodeRule(line=1, end_line=1).is_about("package.json")
+    assert not CodeRule(line=1, end_line=1).is_about(".github/forge.yml")
+    assert CodeRule(line=1, end_line=1, files=["**/*.yml"]).is_about(".github/forge.yml")
+    question = narrow(rule(1, 1, "shop/**"))
+    assert question is not None
+    assert [*question.lines] == ["shop/till.py"]
+    assert "== shop/till.py" in question.content
+    assert "== web/" not in question.content
+
+
+def test_what_is_reported_already_is_named_beside_the_change() -> None:
+    """Whatever people made of it, and also where its lines changed since; of other files nothing."""
+    found = RawFinding(
+        rule="ruff/T201",
+        category=Category.correctness,
+        severity=Severity.warning,
+        confidence=1,
+        path="shop/till.py",
+        line=PRINT,
+        message="`print` found.",
+        layer=Layer.static,
+    )
+    again = EarlierFinding(id="F-AEGTUI", rule=CONVENTION, path="shop/till.py", line=3, message="Use log.", before="x")
+    question = build_questions(
+        CHANGE,
+        VERSIONS,
+        [found, found.model_copy(update={"path": "other.py"})],
+        earlier=[again],
+        redact=str,
+        written=WRITTEN,
+    ).conventions
+    assert question is not None
+    narrowed = keep_rules(question, {})
+    assert narrowed is not None
+    for asked in (question, narrowed):
+        told = asked.content.partition("== already reported\n")[2].partition("\nEND")[0]
+        assert told.splitlines() == [
+            "shop/till.py:3 ruff/T201 warning",
+            f"shop/till.py {CONVENTION}: Use log.",
+        ]
 
 
 def test_without_rules_nothing_is_asked_and_without_an_answer_all_is() -> None:

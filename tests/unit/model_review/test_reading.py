@@ -15,7 +15,7 @@ from agents.review.model.layer import (
     narrow_change,
 )
 from agents.review.model.rendering import WITHHELD
-from domain.review.changes import SkippedFile
+from domain.review.changes import ChangeStatus, ContentKind, FileChange, SkippedFile
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from domain.review.reading import FunctionSpan, Outline
 from domain.text.redaction import redact_outgoing
@@ -392,3 +392,20 @@ def test_a_file_in_another_encoding_is_said_to_be_one():
     note = " (not in UTF-8: \ufffd stands for what could not be read; replace no line that has it)"
     assert f"== a.js (added){note}\n1+var m = '\ufffd" in question.content
     assert "== b.js (added)\n1+var m" in question.content
+
+
+def test_files_without_changed_lines_are_named() -> None:
+    """But those that are not to be sent, and those that are gone."""
+    change, versions = change_of({"till.py": (TILL, PAID)})
+    bare = (
+        FileChange(path="pkg/__init__.py", status=ChangeStatus.added),
+        FileChange(path="shop/price.py", old_path="price.py", status=ChangeStatus.renamed),
+        FileChange(path="private/a.py", status=ChangeStatus.added),
+        FileChange(path="gone.py", status=ChangeStatus.deleted),
+        FileChange(path="logo.png", status=ChangeStatus.added, kind=ContentKind.binary),
+    )
+    whole = change.model_copy(update={"files": (*change.files, *bare)})
+    [question] = build_questions(whole, versions, never_send=["private/**"], redact=same).questions
+    named = question.content.partition("== files without changed lines\n")[2].partition("\n== ")[0]
+    assert named.splitlines() == ["pkg/__init__.py: added, empty", "shop/price.py: renamed from price.py, unchanged"]
+    assert "without changed lines" not in plan({"till.py": (TILL, PAID)}).questions[0].content
