@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from domain.globs import matches
-from domain.paths import holds_tests, is_data, is_document, is_lock, is_test, may_run, tells_terms
+from domain.paths import holds_tests, is_data, is_document, is_test, may_run, tells_terms
 from domain.review.changes import Change, FileChange, TouchedFile
 from domain.review.findings import RawFinding, Severity
 from domain.review.reading import NO_OUTLINE, Impact, Outline
@@ -27,14 +27,12 @@ Span = tuple[int, int]
 def assess_impact(
     touched: Sequence[TouchedFile],
     parsed: Mapping[str, Impact],
-    explained: Collection[str] = (),
     instructions: Sequence[str] = (),
     files: Sequence[FileChange] = (),
 ) -> dict[str, Impact]:
     """Path of each file → its impact, which is ``behaviour`` unless something else is certain.
 
     :param parsed: what the syntax trees of files say, by path at head.
-    :param explained: lock files of which the code host's comparison explains every difference.
     :param instructions: globs of the files that tell Forge's own agents how code is written here.
     :param files: those that could be read.
     """
@@ -42,14 +40,12 @@ def assess_impact(
     return {
         each.path: Impact.behaviour
         if matches(each.path, instructions) or matches(each.old_path or each.path, instructions)
-        else _assess_file(each, parsed, explained, calm)
+        else _assess_file(each, parsed, calm)
         for each in touched
     }
 
 
-def _assess_file(
-    file: TouchedFile, parsed: Mapping[str, Impact], explained: Collection[str], calm: Collection[str]
-) -> Impact:
+def _assess_file(file: TouchedFile, parsed: Mapping[str, Impact], calm: Collection[str]) -> Impact:
     names = {file.path, file.old_path or file.path}
     if any(map(decides_about_runs, names)):
         return Impact.behaviour
@@ -64,8 +60,6 @@ def _assess_file(
         return Impact.behaviour
     if all(map(is_document, names)):
         return Impact.document if _stays_the_same(file) else Impact.behaviour
-    if all(map(is_lock, names)):
-        return Impact.lock if file.path in explained else Impact.behaviour
     return Impact.data if all(map(is_data, names)) else Impact.behaviour
 
 

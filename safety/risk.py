@@ -116,7 +116,6 @@ _HARMLESS = {
     Impact.layout: "Only comments and layout",
     Impact.document: "Only text for people",
     Impact.data: "Only data",
-    Impact.lock: "Only updates that the code host compared",
 }
 
 _TESTED = 30  # new lines of source that need no test

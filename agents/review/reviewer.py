@@ -5,12 +5,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from agents.review.checks.avoidance import AvoidanceCheck
 from agents.review.checks.linters import MOST_FILES
-from agents.review.checks.locks.check import HostComparison, compare_locks
+from agents.review.checks.locks.check import compare_locks
 from agents.review.checks.run import run_checks
 from agents.review.layers import CheckedChange, ModelPart
 from agents.review.syntax import drop_unfit, find_impacts
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
+from domain.github.pull_requests import DependencyChange
 from domain.paths import is_test
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import place_on_diff
@@ -33,7 +34,7 @@ async def check(
     toolbox: Toolbox,
     configuration: Configuration,
     author: PullRequestAuthor,
-    dependencies: Callable[[], Awaitable[HostComparison]],
+    dependencies: Callable[[], Awaitable[Sequence[DependencyChange] | None]],
     *,
     trusted: bool = False,
     owned: bool = False,
@@ -43,7 +44,7 @@ async def check(
 
     :param change: without the files that path filters exclude (see :func:`agents.review.layers.apply_path_filters`).
     :param code: gives the content of the changed files.
-    :param dependencies: asks the code host for the dependency comparison.
+    :param dependencies: asks the code host for the dependency comparison; None where it compares none.
     :param trusted: the code is the caller's own checkout.
     :param owned: Forge proposed it. Its run continues after the approval, so a person is asked about unread files.
     :param avoided: how it is looked for places where the change gives up in disguise; None: as configured.
@@ -68,8 +69,7 @@ async def check(
         avoided=avoided,
     )
     parsed = await find_impacts(change, versions, toolbox, origin)
-    explained, instructions = locks.list_explained(compared), configuration.review.instructions
-    impacts = assess_impact(change.touched, parsed, explained, instructions, change.files)
+    impacts = assess_impact(change.touched, parsed, configuration.review.instructions, change.files)
     fit = await drop_unfit(checked.findings, versions, toolbox, origin)
     findings = await asyncio.to_thread(lambda: tuple(place_on_diff(finding, change) for finding in fit))
     touched = tuple(_apply_path_filter(locks.mark_unread(each), configuration) for each in change.touched)

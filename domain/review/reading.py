@@ -161,12 +161,11 @@ class LookUps(BaseModel):
 
 
 class Impact(StrEnum):
-    """What a change of a file can do to the program; the first four cannot change what it does."""
+    """What a change of a file can do to the program; the first three cannot change what it does."""
 
     layout = "layout"  # comments and spaces: the same program
     document = "document"  # people read it, nothing runs it
     data = "data"  # programs only show or store it
-    lock = "lock"  # a lock file whose update the code host compared
     guide = "guide"  # people read it, and it may lead them on: a command, a link
     test = "test"  # a test that starts nothing, as far as its new lines tell
     behaviour = "behaviour"

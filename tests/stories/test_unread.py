@@ -66,7 +66,7 @@ async def test_one_file_that_nobody_read_keeps_all_from_being_merged(story: Stor
     """A picture and a lock file hold no source, so the check succeeds; nobody looked into them all the same."""
     repository, alice, _ = await at_level(story, 4)
     pull, head = await open_pull_request(
-        story, repository, alice, {"logo.png": "PNG\0", "uv.lock": "a\n", "README.md": "# A\n"}
+        story, repository, alice, {"logo.png": "PNG\0", "uv.lock": "version = 1\n", "README.md": "# A\n"}
     )
     await jump_ahead(story, hours=10)
     assert story.check(repository, head).conclusion == "success"

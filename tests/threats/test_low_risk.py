@@ -129,63 +129,22 @@ COMPARED: list[Json] = [
     for kind, version in (("removed", "1.0.0"), ("added", "1.1.0"))
 ]
 UPDATE = LOCK.format(version="1.1.0", host="https://registry.example", value="b", scripts="")
-ONLY_UPDATES = "Only updates that the code host compared: package-lock.json"
 
 
-async def test_t_t4_an_update_of_a_lock_file_is_low_and_left_to_people(story: Story) -> None:
+@pytest.mark.parametrize("compared", [COMPARED, []], ids=["named", "unnamed"])
+async def test_t_t4_no_update_of_a_lock_file_is_low(story: Story, compared: list[Json]) -> None:
     """No model reads a lock file, and its package manager may read something else in it than Forge does."""
-    conclusion, summary, acted = await open_lock(story, UPDATE, COMPARED)
+    conclusion, summary, acted = await open_lock(story, UPDATE, compared)
     assert (conclusion, acted) == ("success", False)
-    assert ONLY_UPDATES in summary
+    assert "May change what the program does: package-lock.json" in summary
 
 
 @pytest.mark.parametrize("place", ["/@evil/left-1.1.0.tgz", "/left/-/../../evil/-/left-1.1.0.tgz"])
 async def test_t_t4_the_archive_of_another_package_is_no_update(story: Story, place: str) -> None:
     """The host compares names and versions, and the archive is called like that of the package."""
     _, summary, acted = await open_lock(story, UPDATE.replace("/left-1.1.0.tgz", place), COMPARED)
-    assert ONLY_UPDATES not in summary
     assert not acted
     assert "lock/other-" in summary
-
-
-EVIL = "https://evil.example"
-BESIDE_AN_UPDATE = {
-    "pnpm-lock.yaml": (
-        (
-            "lockfileVersion: '9.0'\n\npackages:\n\n  left@1.0.0:\n    resolution: {integrity: sha512-a=}\n\n"
-            "snapshots:\n\n  left@1.0.0: {}\n"
-        ),
-        ("sha512-a=", f"sha512-b=, tarball:  {EVIL}/left.tgz"),
-    ),
-    "yarn.lock": (
-        '# yarn lockfile v1\n\n\nleft@^1.0.0:\n  version "1.0.0"\n  integrity sha512-a=\n',
-        ("sha512-a=\n", f'sha512-b=\n  "resolved" "{EVIL}/left.tgz"\n'),
-    ),
-    "Gemfile.lock": (
-        "GEM\n  remote: https://registry.example/\n  specs:\n    left (1.0.0)\n\nDEPENDENCIES\n  left\n",
-        ("  specs:", f"  remote: {EVIL}/\r\n  specs:"),
-    ),
-}
-
-
-@pytest.mark.parametrize("path", BESIDE_AN_UPDATE)
-async def test_t_t4_an_address_hidden_beside_an_update_is_left_to_people(story: Story, path: str) -> None:
-    """The package manager reads it, people hardly see it, and the host's comparison names the update alone."""
-    before, (part, hidden) = BESIDE_AN_UPDATE[path]
-    repository, alice, _ = await at_level(story, 4, files={path: before})
-    repository.dependency_changes = [each | {"manifest": path} for each in COMPARED]
-    updated = before.replace("1.0.0", "1.1.0").replace("^1.1.0", "^1.0.0").replace(part, hidden)
-    pull, head = await open_pull_request(story, repository, alice, {path: updated})
-    await jump_ahead(story, minutes=30)
-    assert "Only updates that the code host compared" not in (story.check(repository, head).summary or "")
-    story.pass_over(pull)
-    assert (approvals(story, pull), pull.state, await list_actions(story)) == ([], "open", [])
-
-
-async def test_t_t4_an_update_that_the_host_does_not_name_is_not_low(story: Story) -> None:
-    _, summary, acted = await open_lock(story, UPDATE, [])
-    assert "May change what the program does: package-lock.json" in summary
-    assert not acted
 
 
 HIDDEN = {

@@ -10,13 +10,13 @@ from tests.world.issues import DONE, TASK, TEST, IssueScene, open_issue, patches
 LOCK, OTHER = "poetry.lock", "lib/poetry.lock"
 
 
-LOCKS = {LOCK: "shop 1\n", OTHER: "lib 1\n"}
+LOCKS = {LOCK: "version = 1 # shop\n", OTHER: "version = 1 # lib\n"}
 
 
 def update_lock(path: str) -> str:
     """A diff of a lock file."""
     name = "lib" if path == OTHER else "shop"
-    return f"--- a/{path}\n+++ b/{path}\n@@ -1,1 +1,1 @@\n-{name} 1\n+{name} 2\n"
+    return f"--- a/{path}\n+++ b/{path}\n@@ -1,1 +1,1 @@\n-version = 1 # {name}\n+version = 2 # {name}\n"
 
 
 def build_plan(*files: str) -> dict[str, JsonValue]:

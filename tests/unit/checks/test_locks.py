@@ -1,7 +1,6 @@
-"""What is suspicious in the change of a lock file, and which change says no more than that versions moved."""
+"""What moved in a lock file, and what is suspicious about that."""
 
 import json
-from collections.abc import Sequence
 from urllib.parse import quote
 
 import pytest
@@ -12,7 +11,6 @@ from agents.review.checks.locks.check import ComparedLocks
 from agents.review.checks.locks.comparison import compare
 from agents.review.checks.locks.entries import UnreadableLock, holds_credential
 from agents.review.checks.locks.formats import read_entries
-from domain.github.pull_requests import DependencyChange
 from messages.review_details import render_locks
 from tests.rendering import find_active, to_visible_text
 
@@ -229,9 +227,9 @@ UPDATES.extend(
 
 
 @pytest.mark.parametrize(("path", "base", "head"), UPDATES, ids=lambda each: each[:18])
-def test_an_update_is_plain(path: str, base: str, head: str) -> None:
+def test_an_update_is_no_finding(path: str, base: str, head: str) -> None:
     found = compare(path, base, head)
-    assert (found.faults, found.is_plain) == ((), True)
+    assert (found.faults, found.is_read) == ((), True)
     assert {version for _, version in found.added} == {"1.1.0"}
     assert {version for _, version in found.removed} <= {"1.0.0", "9.0.0"}
 
@@ -447,7 +445,6 @@ SUSPICIOUS.extend(
 def test_what_is_suspicious_is_found(path: str, base: str, head: str, expected: set[str]) -> None:
     found = compare(path, base, head)
     assert {f"{each.rule} {each.severity.value} {each.subject}".strip() for each in found.faults} == expected
-    assert not found.is_plain
     lines = head.split("\n")
     for each in found.faults:
         if each.packages[0]:
@@ -486,7 +483,6 @@ def test_an_archive_is_that_of_the_package(path: str, place: str, suspicious: st
     found = compare(path, base, head)
     told = [f"{each.rule} {each.severity.value} {each.subject}" for each in found.faults]
     assert told == ([] if suspicious is None else [suspicious])
-    assert found.is_plain is (suspicious is None)
 
 
 @pytest.mark.parametrize(
@@ -507,7 +503,7 @@ def test_an_archive_is_that_of_the_package(path: str, place: str, suspicious: st
 def test_an_archive_of_python_is_that_of_the_package(file: str, is_left: bool) -> None:
     head = UV.replace('version = "1.0.0"', 'version = "1.1.0"').replace("left-1.0.0.tar.gz", file)
     head = head.replace("left-1.0.0-py3", "left-1.1.0-py3").replace(":aa", ":cc").replace(":bb", ":dd")
-    assert compare("uv.lock", UV, head).is_plain is is_left
+    assert [each.rule for each in compare("uv.lock", UV, head).faults] == ([] if is_left else ["other-source"])
 
 
 @pytest.mark.parametrize(
@@ -548,120 +544,35 @@ HONEST = [
 
 
 @pytest.mark.parametrize(("path", "base", "head"), HONEST)
-def test_what_is_only_unusual_is_no_finding_and_not_plain(path: str, base: str | None, head: str) -> None:
-    found = compare(path, base, head)
-    assert (found.faults, found.is_plain) == ((), False)
+def test_what_is_only_unusual_is_no_finding(path: str, base: str | None, head: str) -> None:
+    assert compare(path, base, head).faults == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("/left_one/1.0.0", "left_one"),
+        ("/left_one/1.0.0_peer@2.0.0", "left_one"),
+        ("/@a_b/left_one/1.0.0_@b_c+peer@2.0.0", "@a_b/left_one"),
+        ("/left_one@1.0.0(peer_x@2.0.0)", "left_one"),
+        ("'@a_b/left_one@1.0.0'", "@a_b/left_one"),
+    ],
+)
+def test_names_and_peers_of_pnpm(key: str, name: str) -> None:
+    """A name may have an underscore, which begins the peers of a version elsewhere."""
+    lock = "lockfileVersion: '5.4'\n\npackages:\n\n  {0}:\n    resolution: {{integrity: sha512-a=}}\n"
+    other = f"{lock.format(key)}\n  /left/1.0.0:\n    resolution: {{integrity: sha512-b=}}\n"
+    assert [(each.name, each.version) for each in read_entries("pnpm-lock.yaml", lock.format(key))] == [(name, "1.0.0")]
+    assert compare("pnpm-lock.yaml", lock.format(key), other).faults == ()
+
+
+def test_an_entry_of_pnpm_has_the_last_word_about_its_version() -> None:
+    head = PNPM.replace("    engines", "    version: 6.6.6\n    engines")
+    found = compare("pnpm-lock.yaml", PNPM, head)
+    assert (found.added, found.removed) == ((("left", "6.6.6"),), (("left", "1.0.0"),))
 
 
 OLD_SECTION = {"dependencies": {"left": npm_package("9.0.0", value="x"), "right": npm_package(value="r")}}
-OLD, NEW = npm_package(), npm_package("2.0.0", value="n")
-OTHER: dict[str, object] = {"version": "1.0.0", "resolved": f"{REGISTRY}/other-1.0.0.tgz", "integrity": "sha512-o="}
-ASKED = {"left@^1": "left 1.0.0", "left@^2": "left 2.0.0", "other@^1": "other 1.0.0", "right@^1": "right 1.0.0"}
-UPDATED = {"right@^1": "right 1.1.0"}
-
-
-def tree(left: dict[str, object], below: dict[str, object], right: str) -> str:
-    updated = npm_package(right, value=right) | {"resolved": f"{REGISTRY}/right-{right}.tgz"}
-    return npm(left=left, other=OTHER, right=updated, **{"other/node_modules/left": below})
-
-
-def quote_names(head: str) -> str:
-    return ", ".join(f'"{each}"' if ":" in each else each for each in head.split(", "))
-
-
-def yarn(**asked: str) -> str:
-    """A lock file in which these packages are asked for."""
-    blocks = [(quote_names(head), *package.split(" ")) for head, package in asked.items() if package]
-    block = '\n\n{0}:\n  version "{2}"\n  resolved "{3}/{1}/-/{1}-{2}.tgz"\n  integrity sha512-x=\n'
-    return "# yarn lockfile v1\n" + "".join(block.format(*each, REGISTRY) for each in blocks)
-
-
-NOT_PLAIN = [
-    # A new package that runs a program.
-    (
-        "package-lock.json",
-        NPM,
-        npm(
-            left=npm_package(),
-            right=npm_package(value="r"),
-            new=npm_package(hasInstallScript=True) | {"resolved": f"{REGISTRY}/new-1.0.0.tgz"},
-        ),
-    ),
-    # What Composer takes from the entry, beside an update: of the same package, or of one whose version stays.
-    *(
-        ("composer.lock", before, after.replace(old, new))
-        for before, after in ((COMPOSER, UPDATES[9][2]), (BESIDE, BESIDE.replace("9.0.0", "9.1.0")))
-        for old, new in (
-            ('"a.php"', '"../../../tests/evil.php"'),
-            ('"library"', '"metapackage"'),
-            ('"extra": {', '"bin": ["x"], "extra": {'),
-            ('"extra": {', '"replace": {"a/right": "*"}, "extra": {'),
-            ('"extra": {', '"provide": {"a/right": "*"}, "extra": {'),
-            ('"extra": {', '"extra": {"class": "Evil", '),
-            ('"type": "zip",', '"type": "zip", "mirrors": [{"url": "https://code.example/e.zip", "preferred": true}],'),
-        )
-    ),
-    # Another package, or another version of it, at a place: both were in the file before.
-    ("package-lock.json", tree(NEW, OLD, "1.0.0"), tree(OTHER | {"name": "other"}, OLD, "1.0.0")),
-    ("package-lock.json", tree(NEW, OLD, "1.0.0"), tree(OLD, NEW, "1.1.0")),
-    ("yarn.lock", yarn(**ASKED), yarn(**ASKED | {"other@^1, left@^2": "other 1.0.0", "left@^2": ""})),
-    ("yarn.lock", yarn(**ASKED), yarn(**ASKED | {"left@npm:other@^1": "other 1.0.0", "left@^2": ""})),
-    ("yarn.lock", yarn(**ASKED), yarn(**ASKED | {"left@^2": "left 1.0.0", "left@^1": "left 2.0.0", **UPDATED})),
-    ("pnpm-lock.yaml", PNPM, UPDATES[4][2].replace("version: 1.1.0", "version: '@a/right@2.0.0'")),
-    ("pnpm-lock.yaml", PNPM, UPDATES[4][2] + "    dependencies:\n      b: '@a/right@2.0.0'\n"),
-    ("requirements.txt", "left==1.0.0\n", "left==1.1.0 --global-option=evil\n"),
-    ("requirements.txt", "left==1.0.0\n", "left==1.1.0 --config-settings=a=b\n"),
-    ("requirements.txt", "left==1.0.0\n", "left==1.1.0 ; python_version < '3'\n"),
-    # A line that is no pinned package, and an index that is gone.
-    ("requirements.txt", "left==1.0.0\n", "left==1.0.1\nevil>=1\n"),
-    ("requirements.txt", "left==1.0.0\n", "left==1.0.1\n--trusted-host evil.example\n"),
-    ("requirements.txt", REQUIREMENTS, "left==1.1.0 --hash=sha256:cc\n"),
-    (
-        "package-lock.json",
-        NPM,
-        npm(left=npm_package("1.1.0", value="b", hasInstallScript=True), right=npm_package(value="r")),
-    ),
-    ("package-lock.json", NPM, npm(left=npm_package(), right=npm_package(value="r"), new={"version": "1.0.0"})),
-    (
-        "Cargo.lock",
-        CARGO,
-        CARGO
-        + f'\n[[package]]\nname = "new"\nversion = "1.0.0"\nsource = "git+https://index.example/n#{GIT_COMMIT}"\n',
-    ),
-    (
-        "Gemfile.lock",
-        GEMFILE,
-        GEMFILE.replace("    left (1.0.0)", "    left (1.1.0)").replace("  left (1.0.0) sha256=aa\n", ""),
-    ),
-    # A weaker hash, of a package that was there and of a new one, and another port of the same host.
-    ("package-lock.json", NPM, UPDATES[0][2].replace("sha512-b", "sha1-b")),
-    (
-        "package-lock.json",
-        NPM,
-        npm(
-            left=npm_package(),
-            right=npm_package(value="r"),
-            new={"version": "1.0.0", "resolved": f"{REGISTRY}/new-1.0.0.tgz", "integrity": "sha1-n="},
-        ),
-    ),
-    ("package-lock.json", NPM, UPDATES[0][2].replace(f"{REGISTRY}/left-1.1", f"{REGISTRY}:8443/left-1.1")),
-    ("uv.lock", UV, UPDATES[7][2].replace("https://index.example", "https://index.example:444")),
-]
-
-
-def test_an_update_beside_others_is_plain() -> None:
-    assert compare("package-lock.json", tree(NEW, OLD, "1.0.0"), tree(NEW, OLD, "1.1.0")).is_plain
-    assert compare("yarn.lock", yarn(**ASKED), yarn(**ASKED | UPDATED)).is_plain
-    both = {"left@^1": "", "left@^1, left@^1.0": "left 1.1.0", "a@npm:right@^1": "right 1.0.0"}
-    named = ASKED | {"a@npm:right@^1": "right 1.0.0"}
-    assert compare("yarn.lock", yarn(**named), yarn(**named | both)).is_plain
-    marked = "left==1.0.0 ; python_version < '3.12' \\\n    --hash=sha256:aa\n"
-    assert compare("requirements.txt", marked, marked.replace("1.0.0", "1.1.0").replace(":aa", ":bb")).is_plain
-
-
-@pytest.mark.parametrize(("path", "base", "head"), NOT_PLAIN)
-def test_what_a_version_does_not_explain(path: str, base: str, head: str) -> None:
-    assert not compare(path, base, head).is_plain
 
 
 def test_both_sections_of_a_lock_file_count() -> None:
@@ -691,23 +602,6 @@ def test_a_line_tells_what_nobody_reads() -> None:
 def test_names_of_others_are_shown_and_do_nothing() -> None:
     told = tell(NPM, npm(**{"@user `x` #1 <b>": npm_package("@org/team")}))
     assert find_active(told, ["strong_open", "strong_close"]) == []
-
-
-def explain(compared: Sequence[DependencyChange] | None) -> frozenset[str]:
-    path, base, head = UPDATES[0]
-    return ComparedLocks([path], {path: compare(path, base, head)}).list_explained(compared)
-
-
-def dependency(version: str, *, added: bool) -> DependencyChange:
-    return DependencyChange(added=added, manifest="package-lock.json", ecosystem="npm", name="left", version=version)
-
-
-def test_a_comparison_has_to_name_what_changed() -> None:
-    """One that names nothing excuses nothing, and neither does one of something else."""
-    before, after = dependency("1.0.0", added=False), dependency("1.1.0", added=True)
-    assert explain([before, after]) == {"package-lock.json"}
-    for compared in (None, [], [after], [before], [before, dependency("1.2.0", added=True)]):
-        assert explain(compared) == frozenset()
 
 
 @pytest.mark.parametrize(

@@ -41,27 +41,26 @@ def change(*touched: TouchedFile) -> Change:
 
 
 @pytest.mark.parametrize(
-    ("file", "is_explained", "impact"),
+    ("file", "impact"),
     [
-        (touch("README.md"), False, Impact.behaviour),  # nobody looked into it
-        (touch("README.md", is_gone=True), False, Impact.document),
-        (touch("LICENSE", is_gone=True), False, Impact.behaviour),
-        (touch("SECURITY.md", is_gone=True), False, Impact.behaviour),
-        (touch("docs/a.md", "a.py"), False, Impact.behaviour),  # a program became a document
-        (touch("rows.csv"), False, Impact.data),
-        (touch("uv.lock"), True, Impact.lock),
-        (touch("uv.lock"), False, Impact.behaviour),
-        *((touch(name), False, Impact.behaviour) for name in ("requirements.lock", "MODULE.bazel.lock", "go.work.sum")),
-        (touch("a.py"), True, Impact.behaviour),
-        (touch("a.py", is_gone=True), True, Impact.behaviour),
-        (touch("b.py", "a.py"), True, Impact.behaviour),
-        (touch("CODEOWNERS"), True, Impact.behaviour),
-        (touch("unknown.xyz"), True, Impact.behaviour),
+        (touch("README.md"), Impact.behaviour),  # nobody looked into it
+        (touch("README.md", is_gone=True), Impact.document),
+        (touch("LICENSE", is_gone=True), Impact.behaviour),
+        (touch("SECURITY.md", is_gone=True), Impact.behaviour),
+        (touch("docs/a.md", "a.py"), Impact.behaviour),  # a program became a document
+        (touch("rows.csv"), Impact.data),
+        (touch("uv.lock"), Impact.behaviour),  # only its package manager knows what it reads there
+        *((touch(name), Impact.behaviour) for name in ("requirements.lock", "MODULE.bazel.lock", "go.work.sum")),
+        (touch("a.py"), Impact.behaviour),
+        (touch("a.py", is_gone=True), Impact.behaviour),
+        (touch("b.py", "a.py"), Impact.behaviour),
+        (touch("CODEOWNERS"), Impact.behaviour),
+        (touch("unknown.xyz"), Impact.behaviour),
     ],
     ids=lambda each: getattr(each, "path", str(each)),
 )
-def test_by_name(file: TouchedFile, is_explained: bool, impact: Impact) -> None:
-    assert assess_impact([file], {}, {file.path} if is_explained else ()) == {file.path: impact}
+def test_by_name(file: TouchedFile, impact: Impact) -> None:
+    assert assess_impact([file], {}) == {file.path: impact}
 
 
 TEST_FILE = "tests/test_a.py"

@@ -10,21 +10,16 @@ from pydantic import JsonValue
 
 from agents.review.checks.inputs import ToolReport
 from agents.review.checks.locks.comparison import LockDifference, LockFault, Pair
-from agents.review.checks.locks.entries import normalise
 from agents.review.checks.locks.formats import find_reader
 from agents.review.checks.rule_texts import build_message, shorten
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.toolbox import Toolbox
-from domain.github.pull_requests import DependencyChange
 from domain.paths import is_lock
 from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.findings import Category, Layer, RawFinding
 from domain.review.locked_packages import MOST_HOSTS, MOST_MOVES, LockChange, PackageMove
 from safety.containment import CodeOrigin
 from workspace.objects import Code
-
-HostComparison = Sequence[DependencyChange] | None
-"""What the code host says of the dependencies of two commits; None where it compares none."""
 
 _LARGEST = 5_000_000  # bytes of a lock file that is read
 _MOST = 50  # lock files of a change
@@ -81,21 +76,6 @@ class ComparedLocks:
         """What moved in each of them that could be read."""
         return tuple(_sum_up(path, found) for path, found in self.differences.items() if found.is_read)
 
-    def list_explained(self, compared: HostComparison) -> frozenset[str]:
-        """The lock files of which a comparison of the code host explains every difference.
-
-        A name or version in it is looked for in all manifests: a host may name the manifest beside the lock file.
-        """
-        named = {
-            is_added: {normalise(each.name, each.version) for each in compared or () if each.added is is_added}
-            for is_added in (True, False)
-        }
-        return frozenset(
-            path
-            for path, found in self.differences.items()
-            if found.is_plain and named[True] >= {*found.added} and named[False] >= {*found.removed}
-        )
-
 
 def _is_new_lock(file: TouchedFile) -> bool:
     return is_lock(file.path) and file.has_new_content
@@ -105,7 +85,7 @@ NO_LOCKS = ComparedLocks()
 
 
 async def compare_locks(change: Change, code: Code, toolbox: Toolbox, origin: CodeOrigin) -> ComparedLocks:
-    """Compare the lock files of a change; what cannot be read stays unexplained."""
+    """Compare the lock files of a change."""
     files = [each for each in change.touched if find_reader(each.path) and each.has_new_content][:_MOST]
     seen = [each.path for each in files]
     if not files:

@@ -1,16 +1,13 @@
-"""Compares two versions of a lock file: what is suspicious in it, and what an update has to explain."""
+"""Compares two versions of a lock file: which packages moved, and what is suspicious about that."""
 
-import json
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict
 
 from agents.review.checks.locks.entries import (
     GIT,
-    LOCAL,
     REGISTRY,
     SOURCE,
     URL,
@@ -48,9 +45,7 @@ class LockDifference(BaseModel):
     """What a change of a lock file comes to.
 
     ``added`` and ``removed`` are names and versions, written as all write them, ``hosts`` those from which nothing came
-    before. It ``is_plain`` if all that changed is
-    versions, from the same hosts and by hashes: then it is harmless as far as the code host names the same ones.
-    Nothing of it is known unless both versions could be read (``is_read``).
+    before. Nothing of it is known unless both versions could be read (``is_read``).
     """
 
     model_config = ConfigDict(frozen=True)
@@ -59,7 +54,6 @@ class LockDifference(BaseModel):
     added: tuple[Pair, ...] = ()
     removed: tuple[Pair, ...] = ()
     hosts: tuple[str, ...] = ()
-    is_plain: bool = False
     is_read: bool = False
     is_new: bool = False
 
@@ -91,7 +85,7 @@ class _Versions:
 
 
 def compare(path: str, base: str | None, head: str) -> LockDifference:
-    """What a change of a lock file comes to; nothing of it is plain where a version cannot be read.
+    """What a change of a lock file comes to; nothing is known of it where a version cannot be read.
 
     :param base: its text before; None for a new file.
     """
@@ -110,60 +104,7 @@ def compare(path: str, base: str | None, head: str) -> LockDifference:
         hosts=tuple(sorted({host for entry in new for host in entry.hosts} - versions.hosts)) if base else (),
         is_read=True,
         is_new=not base,
-        is_plain=versions.has_base
-        and not faults
-        and before != after
-        and {entry for entry in versions.base if entry.kind == SOURCE} <= set(versions.head)
-        and all(_is_plain(entry, versions) for entry in new)
-        and not _is_exchanged(versions, before & after)
-        and (_is_canonical(head) or _list_forms(head) <= _list_forms(base or "")),
     )
-
-
-_VALUE = re.compile(r"""(?P<quoted>"(?:\\.|[^"\\\n])*")|'[^'\n]*'|[^\s{}\[\]:,'"]+(?: [^\s{}\[\]:,'"]+)*""")
-
-
-def _is_canonical(text: str) -> bool:
-    """Whether a file is JSON as programs write it, in which nothing is left to look for but what was parsed."""
-    indent = re.search(r"\n([ \t]+)", text)
-    with suppress(ValueError):
-        return text.rstrip("\n") == json.dumps(json.loads(text), indent=indent and indent[1], ensure_ascii=False)
-    return False
-
-
-def _list_forms(text: str) -> set[str]:
-    """How the lines of a file are written: their spaces, signs and quotes, whatever are the words.
-
-    A package manager writes each entry as it wrote the others, so an update has no line of another form than those of
-    before: this holds for any format, also for what its reader overlooks.
-    """
-    plain = _VALUE.sub(lambda found: '"' if found["quoted"] else "w", text)
-    return {re.sub(r'(?:["w], )+(?=["w])', "", line) for line in plain.split("\n")}
-
-
-def _is_exchanged(versions: _Versions, staying: Set[Pair]) -> bool:
-    """Whether somewhere another package or version is installed than before, though the file names both as before."""
-    there = {place: entry.pair for entry in versions.base for place in entry.places}
-    now = {place: entry.pair for entry in versions.head for place in entry.places}
-    return any(pair != there.get(place, pair) and {pair, there[place]} <= staying for place, pair in now.items())
-
-
-def _is_plain(entry: LockEntry, versions: _Versions) -> bool:
-    """Whether a new entry says no more than that a package of a registry has this version."""
-    before = versions.find_before(entry)
-    if entry.kind == LOCAL:  # what stands in the repository itself, with another version
-        return any(each.kind == LOCAL and each.effects == entry.effects for each in before)
-    is_known = entry.hashes or not versions.is_hashed or any(not each.hashes for each in before)
-    ran_scripts = any(each.runs_scripts for each in before)
-    is_silent = ran_scripts or not entry.runs_scripts
-    acts_alike = not entry.effects or any(entry.effects == each.effects for each in before)
-    is_at_home = (
-        entry.hosts <= versions.hosts and entry.origins <= versions.origins and all(map(find_host, entry.addresses))
-    )
-    is_as_strong = not entry.hashes or _measure_strength(entry) >= min(
-        (_measure_strength(each) for each in before or versions.base if each.hashes), default=-1
-    )
-    return entry.kind == REGISTRY and bool(is_known) and is_silent and acts_alike and is_at_home and is_as_strong
 
 
 def _find_faults(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:
@@ -240,11 +181,6 @@ def _has_other_hash(entry: LockEntry, same: Sequence[LockEntry]) -> bool:
         if not common and not set(map(_without_scheme, entry.addresses)) <= there:
             return True
     return any(entry.hashes.isdisjoint({pair for pair in known if pair[0] == algorithm}) for algorithm in common)
-
-
-def _measure_strength(entry: LockEntry) -> int:
-    """That of the strongest algorithm of its hashes."""
-    return max((_rank(algorithm) for algorithm, _ in entry.hashes), default=-1)
 
 
 def _rank(algorithm: str) -> int:

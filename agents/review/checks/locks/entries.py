@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 GIT, REGISTRY, URL, LOCAL, SOURCE = "git", "registry", "url", "local", "source"
-"""Where a package comes from; ``source`` is no package, but what the file says besides: an index for all, an option for
-one, its name for another."""
+"""Where a package comes from; ``source`` is no package, but a place in which all are looked for."""
 
 _PREFIX = re.compile(r"^(registry|sparse|git|hg|svn|bzr|direct)\+(?=[a-z+]+://)")
 _SECRET_PARAMETER = re.compile(r"token|secret|passw|api_?key|signature", re.IGNORECASE)
@@ -30,8 +29,6 @@ class LockEntry:
     :param hashes: (algorithm, value) of what is fetched.
     :param runs_scripts: it runs a program as it is installed.
     :param origins: the indexes or repositories in which it is looked up, which stay the same with every version.
-    :param places: where it is installed, or by what it is asked for, if the file says so.
-    :param effects: what else the file says of what it does and from where it comes, where installers go by that.
     """
 
     name: str
@@ -41,8 +38,6 @@ class LockEntry:
     hashes: frozenset[tuple[str, str]] = frozenset()
     runs_scripts: bool = False
     origins: frozenset[str] = frozenset()
-    effects: str = ""
-    places: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -122,11 +117,6 @@ def classify(address: str) -> str:
 def list_addresses(*values: object) -> frozenset[str]:
     """Those of some values that are addresses, or that something may take for one although they name no host."""
     return frozenset(str(value) for value in values if value and _MAY_BE_ADDRESS.search(str(value)))
-
-
-def name_alias(installed: str, name: str) -> list[LockEntry]:
-    """What a file says if it installs a package under the name of another one."""
-    return [] if installed == name else [LockEntry(f"{installed} = {name}", "", SOURCE)]
 
 
 def by_name(entries: Iterable[LockEntry]) -> dict[str, list[LockEntry]]:

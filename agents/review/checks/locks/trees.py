@@ -130,7 +130,6 @@ _GEM_OPTION = re.compile(r"  ([a-z]+): ([^\s\"']+)")
 _GEM_SPEC = re.compile(r"    ([\w.-]+) \(([\w.-]+)\)")
 _REQUEST = r"([\w.-]+)(?: \(([\w.,<>=!~ -]+)\))?"
 _GEM_NEED = re.compile(f"      {_REQUEST}")
-GEM_DEPENDENCY = re.compile(f"  {_REQUEST}(!?)")
 
 
 def load_gemfile(text: str) -> list[GemSection]:
