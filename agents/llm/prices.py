@@ -3,10 +3,8 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
-
-import genai_prices
-from genai_prices.data_snapshot import get_snapshot
 
 from domain.money import FREE, FixedPrice, Price, Usage, to_micro
 
@@ -49,8 +47,7 @@ class ListPrice:
     provider: str
 
     def cost(self, usage: Usage) -> int:
-        priced = genai_prices.calc_price(_to_genai_usage(usage), self.model, provider_id=self.provider)
-        return to_micro(priced.total_price)
+        return to_micro(_find_list_price(usage, self.model, self.provider))
 
 
 @dataclass(frozen=True)
@@ -86,28 +83,29 @@ def compute_max_cost(price: Price, input_tokens: int, output_tokens: int) -> int
     return max(price.cost(plain), price.cost(plain.model_copy(update={"cache_write_tokens": input_tokens})))
 
 
-def _to_genai_usage(usage: Usage) -> genai_prices.Usage:
-    return genai_prices.Usage(
+def _find_list_price(usage: Usage, model: str, provider: str) -> Decimal:
+    """:raises LookupError: the list does not have it."""
+    import genai_prices  # slow to import: parsers only estimate tokens, and a review on this machine waits for them
+
+    used = genai_prices.Usage(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         cache_read_tokens=usage.cache_read_tokens,
         cache_write_tokens=usage.cache_write_tokens,
     )
+    return genai_prices.calc_price(used, model, provider_id=provider).total_price
 
 
 def _is_listed(model: str, provider: str) -> bool:
     try:
-        return (
-            genai_prices.calc_price(
-                genai_prices.Usage(output_tokens=1_000_000), model, provider_id=provider
-            ).total_price
-            > 0
-        )
+        return _find_list_price(Usage(output_tokens=1_000_000), model, provider) > 0
     except LookupError:
         return False
 
 
 @lru_cache(maxsize=1)
 def _anthropic_models() -> tuple[str, ...]:
+    from genai_prices.data_snapshot import get_snapshot
+
     provider = next(provider for provider in get_snapshot().providers if provider.id == "anthropic")
     return tuple(model.id for model in provider.models if _is_listed(model.id, "anthropic"))

@@ -45,7 +45,8 @@ async def run(path: Path, options: LocalOptions, shown: Format, *, quiet: bool =
     imported = asyncio.create_task(asyncio.to_thread(_import))
     async with Toolbox.start(first=1, reads=load_tool_folders()) as toolbox:
         await imported
-        from bot.cli.review import print_result, review_here
+        from bot.cli.review import review_here
+        from bot.cli.review_output import print_result
 
         review, problem = await review_here(path, options, toolbox)
     print_result(review, problem, shown, quiet=quiet)

@@ -1,7 +1,6 @@
 """Reviews a local repository as a pull request is, by linters and security checks, and corrects what is simple."""
 
 import asyncio
-import json
 import sys
 import tempfile
 import time
@@ -13,18 +12,13 @@ from agents.review import reviewer
 from agents.review.layers import CheckedChange, ModelPart, apply_path_filters
 from agents.review.transient_commits import add_unreviewed
 from agents.toolbox import Toolbox
-from bot.cli import sarif
-from bot.cli.local_review import Format, LocalOptions
-from bot.cli.output import output
-from bot.cli.review_output import print_review, to_terminal
-from bot.version import VERSION
+from bot.cli.local_review import LocalOptions
+from bot.cli.review_output import to_terminal
 from domain.errors import ForgeError
 from domain.ids import make_finding_id
 from domain.review.changes import Change
 from domain.review.findings import Finding, Layer
 from domain.review.review import Decision, LayerReport, Review
-from domain.text.escaping import strip_invisible
-from domain.text.redaction import redact_outgoing
 from pipeline.config import parsing
 from safety import autofix
 from safety.containment import find_origin
@@ -33,30 +27,6 @@ from workspace.local_repository import HEAD, LocalRepository, open_local
 
 _NO_MODEL = "No model read this: --model asks the one of FORGE_FAST_MODEL."
 _EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.require_human: 3}
-JSON_VERSION = 1
-"""The version of the `--json` format; a breaking change raises it."""
-
-
-def print_result(
-    review: Review, problem: str | None, shown: Format, *, is_local: bool = True, quiet: bool = False
-) -> None:
-    """Print a review on standard output.
-
-    :param problem: what is wrong with the configuration.
-    :param is_local: `--fix` can correct what it found.
-    :param quiet: leave out the notes.
-    :raises ForgeError: if it cannot be printed.
-    """
-    if problem and shown != "text":
-        sys.stderr.write(f"forge: {redact_outgoing(strip_invisible(problem))}\n")
-    with output() as console:
-        if shown == "json":
-            told = {"version": JSON_VERSION, "forge": VERSION, "problem": problem, **review.model_dump(mode="json")}
-            console.out(json.dumps(told, indent=2), highlight=False)
-        elif shown == "sarif":
-            console.out(json.dumps(sarif.build_document(review.findings, problem), indent=2), highlight=False)
-        else:
-            print_review(console, review, problem, whole=sys.stdout.isatty(), fixes=is_local, quiet=quiet)
 
 
 async def review_here(path: Path, options: LocalOptions, toolbox: Toolbox) -> tuple[Review, str | None]:

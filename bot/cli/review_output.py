@@ -1,5 +1,7 @@
 """Prints a local review: one line per finding for programs; on a terminal in full, grouped by file."""
 
+import json
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -7,6 +9,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
+from bot.cli import sarif
+from bot.cli.local_review import Format
+from bot.cli.output import output
+from bot.version import VERSION
 from domain.paths import escape_unprintable
 from domain.review.findings import Finding, Fix, Severity
 from domain.review.review import Review
@@ -17,7 +23,31 @@ from safety.autofix import is_simple
 from safety.review_decision import UNREAD
 
 _COLOURS = {Severity.critical: "bold red", Severity.error: "red", Severity.warning: "yellow", Severity.info: "blue"}
+JSON_VERSION = 1
+"""The version of the `--json` format; a breaking change raises it."""
 _MAX_LINES = 12  # of a fix that are shown
+
+
+def print_result(
+    review: Review, problem: str | None, shown: Format, *, is_local: bool = True, quiet: bool = False
+) -> None:
+    """Print a review on standard output.
+
+    :param problem: what is wrong with the configuration.
+    :param is_local: `--fix` can correct what it found.
+    :param quiet: leave out the notes.
+    :raises ForgeError: if it cannot be printed.
+    """
+    if problem and shown != "text":
+        sys.stderr.write(f"forge: {redact_outgoing(strip_invisible(problem))}\n")
+    with output() as console:
+        if shown == "json":
+            told = {"version": JSON_VERSION, "forge": VERSION, "problem": problem, **review.model_dump(mode="json")}
+            console.out(json.dumps(told, indent=2), highlight=False)
+        elif shown == "sarif":
+            console.out(json.dumps(sarif.build_document(review.findings, problem), indent=2), highlight=False)
+        else:
+            print_review(console, review, problem, whole=sys.stdout.isatty(), fixes=is_local, quiet=quiet)
 
 
 def print_review(

@@ -102,7 +102,8 @@ def test_a_command_that_is_imported_late_is_suggested_too(capsys: pytest.Capture
     ("module", "heavy"),
     [
         ("bot.cli.main", {"pydantic", "sqlalchemy", "structlog"}),
-        ("agents.worker_jobs", {"pydantic_ai", "sqlalchemy"}),
+        ("agents.worker_jobs", {"genai_prices", "pydantic_ai", "sqlalchemy"}),
+        ("bot.cli.review, bot.cli.review_output", {"pydantic_settings", "sqlalchemy", "structlog"}),
         ("bot.cli.serve", {"alembic", "pygal"}),
     ],
 )

@@ -138,15 +138,6 @@ def test_the_page_of_deployments_says_what_each_state_shows(state: DeploymentSta
     assert (f"`{REPORTED[state].value}`" in reported) if state in REPORTED else (reported == "none")
 
 
-def test_the_page_of_deployments_has_the_gates_as_they_are() -> None:
-    page = (DOCS / "deployments.md").read_text(encoding="utf-8")
-    for name in ("production_deploy", "staging_deploy", "deploy_hold"):
-        [(role, time)] = re.findall(rf"^\| `{name}` \| .*? \| (.*?) \| (.*?) \|", page, re.MULTILINE)
-        gate = STANDARD_GATES[name]
-        assert role.startswith(gate.role)
-        assert time == f"{gate.timeout.total_seconds() / 3600:g} h"
-
-
 def test_the_page_of_deployments_has_the_defaults_as_they_are() -> None:
     page = (DOCS / "deployments.md").read_text(encoding="utf-8")
     words, strategy, watch = " ".join(page.split()), RolloutStrategy(), WatchSettings()

@@ -17,7 +17,7 @@ from bot.cli.output import output
 from bot.cli.pull_request.access import PullRequestAddress, find_pull_request, is_locked, open_host, parse_address
 from bot.cli.pull_request.command import PostingOptions, build_reading, describe_posted, post
 from bot.cli.pull_request.examination import Examined, open_examination, review_pull_request
-from bot.cli.review import print_result
+from bot.cli.review_output import print_result
 from bot.github.person import PersonalHost
 from bot.tool_folders import load_tool_folders
 from domain.errors import ConfigurationError, Forbidden, ForgeError, NotFound, Unprocessable

@@ -234,3 +234,12 @@ async def test_workers_that_nobody_uses_end_and_start_again_with_the_next_call()
             while any(Path(f"/proc/{pid}").exists() for pid in before):  # noqa: ASYNC110  # they are other processes
                 await asyncio.sleep(0.05)
         assert (await workers(pool)).isdisjoint(before)
+
+
+async def test_a_second_worker_starts_once_many_wait() -> None:
+    async with WorkerPool(MODULE, size=2, first=1) as pool:
+        assert len(await workers(pool)) == 1
+        await asyncio.gather(*(describe_worker(pool) for _ in range(20)))
+        async with asyncio.timeout(60):
+            while len(await workers(pool)) < 2:  # noqa: ASYNC110  # it is another process
+                await asyncio.sleep(0.05)
