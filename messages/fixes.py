@@ -252,7 +252,7 @@ def explain_moved(finding: Finding, there: str, head_sha: str) -> str:
 
 def explain_too_many() -> str:
     """Why a finding is not fixed: a model was asked for as many as it is asked for at once."""
-    return f"a model is asked for {MOST_WRITTEN} findings at once. Ask again when these are in."
+    return f"a model fixes at most {MOST_WRITTEN} findings at a time. Ask again when these are in."
 
 
 def explain_ended(why: str) -> str:
@@ -265,4 +265,4 @@ def explain_ended(why: str) -> str:
 
 def explain_unwritten() -> str:
     """Why a finding is not fixed: whoever was to fix it did not, or not all of it, and says why elsewhere."""
-    return "the model did not fix it, see above."
+    return "the model did not fix it; it says why above."

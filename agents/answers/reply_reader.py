@@ -1,6 +1,7 @@
 """Asks a model what a reply to a finding means, for the answer to a question, and whether an objection is right.
 
-The model judges a reply without seeing the code, so that the code's author cannot influence how the reply is read.
+What a reply means is judged without the code, so that the code's author cannot influence how it is read. Whether an
+objection is right is judged with the code that it is about.
 """
 
 from collections.abc import Sequence

@@ -213,7 +213,10 @@ def find_mistakes(planned: Planned) -> str | None:
 
 
 def count_versions(plans: Sequence[Plan]) -> int:
-    """How many there are, oldest first, if a run that goes on with the plan before it has none of its own."""
+    """How many versions there are: a plan that equals the one before is no other version.
+
+    :param plans: of the runs of an issue, oldest first.
+    """
     return sum(plan != before for before, plan in zip((None, *plans), plans, strict=False))
 
 

@@ -1,5 +1,6 @@
 """Reads what the run of an issue starts with: the issue, comments, configuration, conventions, earlier plan."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -41,6 +42,7 @@ async def load_conventions(
     return choose(written, paths)
 
 
+_BARE_COMMAND = re.compile(r"/forge[ \t]+[\w-]+([ \t]+[A-Z]-\w+)?")
 _MAX_AUTHORS = 20  # whose live role is asked for: members first, among them the latest authors
 _MEMBER_ASSOCIATIONS = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 
@@ -50,7 +52,7 @@ class IssueRunInput(BaseModel):
 
     :param version: counts the plans of this issue.
     :param is_open: whether the issue is open, or the run has opened a pull request already.
-    :param kept: the plan that people saw before, if all that it was made from is as it was.
+    :param kept: the run's own plan; or that of a run before, if all that it was made from is as it was.
     :param conventions_at: the commit of the default branch, where that is not the base of the run.
     """
 
@@ -148,7 +150,8 @@ def _list_said(task: PlanningTask) -> list[tuple[str, str]]:
 
 
 def _drop_commands(text: str) -> str:
-    return "\n".join(line for line in text.split("\n") if not line.startswith("/forge")).strip()
+    """The text without commands that say nothing more than what to do."""
+    return "\n".join(line for line in text.split("\n") if not _BARE_COMMAND.fullmatch(line.strip())).strip()
 
 
 async def load_snapshot(context: RunContext) -> Snapshot:

@@ -149,7 +149,7 @@ SHA is on `feature`. Of 6 findings: 2 fixed, 4 left. Ask `@team`: 0 or an error?
 | --- | --- | --- |
 | **F-B33GHU** | `leak.py:7` | left, because a credential that was pushed stays in the history. Revoke it where it was issued, then remove the line. |
 | **F-QVN6RD** | `private/app.py:5` | left, because `review.never_send` keeps `private/app.py` from models. Fix it by hand. |
-| **F-OZQFDT** | `billing/pay.py:124` | left, because the model did not fix it, see above. |
+| **F-OZQFDT** | `billing/pay.py:124` | left, because the model did not fix it; it says why above. |
 | **F-FNQ5I5** | `app.py:2` | fixed in SHA |
 | **F-PV5UQV** | `infra/main.py:2` | left, because `infra/main.py` is protected, so it is changed by itself: `/forge fix F-PV5UQV` asks people first. |
 | **F-JYAM5D** | `private/app.py:1` | fixed in SHA |

@@ -110,7 +110,7 @@ async def test_a_plan_that_a_person_saw_is_carried_out_as_it_is(story_with_model
     assert len(model.calls) == 2
 
 
-@pytest.mark.parametrize("change", ["comment", "edit", "push"])
+@pytest.mark.parametrize("change", ["comment", "edit", "push", "words"])
 async def test_a_plan_is_made_anew_where_what_it_was_made_from_changed(
     story_with_model: Story, model: ScriptedModel, change: str
 ) -> None:
@@ -119,12 +119,19 @@ async def test_a_plan_is_made_anew_where_what_it_was_made_from_changed(
     await asked.comment(asked.alice, "/forge plan")
     if change == "comment":
         await asked.comment(asked.alice, "integers, please")
+    elif change == "words":
+        await asked.comment(asked.alice, "/forge plan with integers, please")
     elif change == "edit":
         await asked.alice.edit(asked.issue, body="Customers want a discount on one item.")
     else:
         await asked.alice.push(asked.repository, "main", {"README.md": "# The shop\n"})
     assert "for this issue, version 2" in await asked.comment(asked.alice, "/forge run")
-    why = {"comment": "there are other comments", "edit": "the issue was edited", "push": "the default branch moved"}
+    why = {
+        "words": "there are other comments",
+        "comment": "there are other comments",
+        "edit": "the issue was edited",
+        "push": "the default branch moved",
+    }
     assert f"Plans anew: {why[change]} since version 1." in asked.status
     assert len(model.calls) == 2
 

@@ -48,7 +48,7 @@ class NoAnswer:
 
 
 class ReplyQuestions:
-    """The questions to a model about one reply. They are paid from the money for work outside of runs."""
+    """The questions to a model about one reply. Each is paid by a run of its own."""
 
     def __init__(self, context: RunContext, command: ReadReply, known: ReplyContext, model: LanguageModel) -> None:
         self._context = context
