@@ -24,7 +24,8 @@ class FixState(StrEnum):
     """What became of a finding."""
 
     fixed = "fixed"  # by this change
-    done = "done already"  # the code does not have it any more, or a pull request waits that fixes it
+    done = "done already"  # the code does not have it any more
+    proposed = "proposed already"  # a pull request that fixes it is open
     left = "left"
 
 
@@ -82,8 +83,11 @@ def summarise(outcomes: Sequence[FixOutcome], said: str) -> str:
     if len(outcomes) > 1:
         return " ".join(filter(None, [count_states(outcomes), said]))
     [only] = outcomes
-    told = {FixState.fixed: f"Fixes {only.finding.id}.", FixState.done: report_done(only.why), FixState.left: ""}
-    return " ".join(filter(None, [told[only.state], said]))
+    if only.state is FixState.fixed:
+        told = f"Fixes {only.finding.id}."
+    else:
+        told = "" if only.state is FixState.left else _report_state(only)
+    return " ".join(filter(None, [told, said]))
 
 
 def count_states(outcomes: Sequence[FixOutcome]) -> str:
@@ -115,8 +119,8 @@ def _tell_state(outcome: FixOutcome, where: str) -> str:
     match outcome.state:
         case FixState.fixed:
             return f"fixed in {where}"
-        case FixState.done:
-            return f"done already: {outcome.why}"
+        case FixState.done | FixState.proposed:
+            return f"{outcome.state}: {outcome.why}"
         case FixState.left:
             return f"left, because {outcome.why}"
 
@@ -128,7 +132,7 @@ def report_all(outcomes: Sequence[FixOutcome]) -> str:
     """
     if len(outcomes) == 1:
         [only] = outcomes
-        return report_done(only.why) if only.state is FixState.done else report_unfixed(only.finding, only.why)
+        return report_unfixed(only.finding, only.why) if only.state is FixState.left else _report_state(only)
     return f"{count_states(outcomes)}\n\n{render_table(outcomes)}"
 
 
@@ -162,12 +166,9 @@ def report_nothing_open(head_sha: str, done: Sequence[str]) -> str:
     return f"{inline_code(head_sha[:7])} has no open finding, so there is nothing to fix{why}."
 
 
-def report_done(done: str) -> str:
-    """For a finding that needs no fix any more.
-
-    :param done: by what, as a clause.
-    """
-    return f"Done already: {done}."
+def _report_state(outcome: FixOutcome) -> str:
+    """For a finding that needs no fix any more."""
+    return f"{outcome.state.capitalize()}: {outcome.why}."
 
 
 def explain_commit(commit: str, ids: Sequence[str]) -> str:

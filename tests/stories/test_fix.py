@@ -146,7 +146,7 @@ async def test_what_fails_because_of_it_is_mended_once_and_else_proposed(
     assert "- F-OZQFDT billing/pay.py:" in tried
     assert "It answered:\n> An empty list gives 0." in tried
     assert "== tried before" not in asked[0]
-    assert again == snapshot("Done already: #2 proposes a fix of F-OZQFDT; merge it, or close it and ask again.")
+    assert again == snapshot("Proposed already: #2 proposes a fix of F-OZQFDT; merge it, or close it and ask again.")
     story.pass_over(made)
     story.pass_over(pull)
 

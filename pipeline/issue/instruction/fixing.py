@@ -112,7 +112,7 @@ class FixWork(InstructionWork):
         every = (
             *(FixOutcome(each, FixState.fixed) for each in goal.known),
             *(self._weigh_written(each, built, worked, ended) for each in goal.written),
-            *(each.outcome for each in goal.left),
+            *goal.left,
         )
         outcomes = sorted(every, key=lambda each: each.finding.sort_key)
         fixed = tuple(each.finding for each in outcomes if each.state is FixState.fixed)

@@ -33,34 +33,18 @@ TEST_SECONDS = 120
 _SYNTAX_SECONDS = 10.0
 
 
-class LeftFinding(BaseModel):
-    """A finding that is left alone; in journals.
-
-    :param why: one of the explanations of :mod:`messages.fixes`.
-    :param is_done: the code at the head does not have it any more.
-    """
-
-    finding: Finding
-    why: str
-    is_done: bool = False
-
-    @property
-    def outcome(self) -> FixOutcome:
-        """What became of it."""
-        return FixOutcome(self.finding, FixState.done if self.is_done else FixState.left, self.why)
-
-
 class FixGoal(BaseModel):
     """What is to be fixed; in journals.
 
     :param known: findings whose own fixes go together.
     :param written: findings that an agent fixes.
+    :param left: those that are left alone.
     :param aged: fingerprints of those of them that an earlier head had, so that the agent may call them gone.
     """
 
     known: tuple[Finding, ...] = ()
     written: tuple[Finding, ...] = ()
-    left: tuple[LeftFinding, ...] = ()
+    left: tuple[FixOutcome, ...] = ()
     aged: tuple[str, ...] = ()
 
     @property
@@ -88,15 +72,12 @@ async def find_goal(
     current = () if named is None or review is None else review.all_findings
     finding = next((each for each in current if named is not None and each.fingerprint == named.fingerprint), None)
     done = None if named is None else await _find_done(mirror, named, standing, review if finding else None)
-    if done is not None:
-        return texts.report_done(done.told)
+    if named is not None and done is not None:
+        return texts.report_all([_tell_done(named, done)])
     if finding is None or review is None:
         return texts.report_gone(asked.finding, head)
     goal = await Sorting(context, configuration, mirror, change, review, is_alone=True).sort([finding])
-    if not goal.left:
-        return goal
-    [left] = goal.left
-    return texts.report_done(left.why) if left.is_done else texts.report_unfixed(finding, left.why)
+    return texts.report_all(goal.left) if goal.left else goal
 
 
 async def _find_all(
@@ -114,11 +95,12 @@ async def _find_all(
     done = [(each, await _find_done(mirror, each, standing, review)) for each in review.findings]
     sorting = Sorting(context, configuration, mirror, change, review)
     goal = await sorting.sort([finding for finding, by in done if by is None])
-    fixed = [LeftFinding(finding=each, why=by.told, is_done=True) for each, by in done if by is not None]
-    left = (*goal.left, *fixed)
-    return (
-        goal.model_copy(update={"left": left}) if goal.findings else texts.report_all([each.outcome for each in left])
-    )
+    left = (*goal.left, *(_tell_done(each, by) for each, by in done if by is not None))
+    return goal.model_copy(update={"left": left}) if goal.findings else texts.report_all(left)
+
+
+def _tell_done(finding: Finding, by: EarlierFix) -> FixOutcome:
+    return FixOutcome(finding, FixState.done if by.commit else FixState.proposed, by.told)
 
 
 async def _builds_on(context: RunContext, head: str, reviewed: str) -> bool:
@@ -160,35 +142,30 @@ class Sorting:
     is_alone: bool = False
     _known: list[Finding] = field(default_factory=list[Finding])
     _written: list[Finding] = field(default_factory=list[Finding])
-    _done: set[str] = field(default_factory=set[str])
     _aged: list[str] = field(default_factory=list[str])
 
     async def sort(self, found: Sequence[Finding]) -> FixGoal:
         """Their own fixes first, as far as they go together."""
-        why = {each.fingerprint: await self._place(each) for each in sorted(found, key=lambda each: each.fix is None)}
-        left = [
-            LeftFinding(finding=each, why=why[each.fingerprint], is_done=each.fingerprint in self._done)
-            for each in found
-            if why[each.fingerprint]
-        ]
+        ended = {each.fingerprint: await self._place(each) for each in sorted(found, key=lambda each: each.fix is None)}
+        left = [outcome for each in found if (outcome := ended[each.fingerprint]) is not None]
         known, written, aged = tuple(self._known), tuple(self._written), tuple(self._aged)
         return FixGoal(known=known, written=written, left=tuple(left), aged=aged)
 
-    async def _place(self, finding: Finding) -> str:
-        """Why it is not fixed, or needs no fix; empty if it is."""
+    async def _place(self, finding: Finding) -> FixOutcome | None:
+        """What became of it already, or why it is left; None if it is to be fixed."""
         is_protected = is_off_limits(finding.path, self.configuration)
         if finding.is_credential:
-            return texts.explain_credential()
+            return _leave(finding, texts.explain_credential())
         if await self._passes(finding):
-            return self._call_done(finding, texts.explain_passing(self._head))
+            return FixOutcome(finding, FixState.done, texts.explain_passing(self._head))
         if is_protected and not self.is_alone:
-            return texts.explain_protected(finding)
+            return _leave(finding, texts.explain_protected(finding))
         if path_rules.find_mistake(finding.path) is not None:
-            return texts.explain_unwritable(finding.path)
+            return _leave(finding, texts.explain_unwritable(finding.path))
         found_at = await self._find_first_head(finding)
         if finding.fix is None or is_protected:
             return self._hand_over(finding, found_at)
-        old, now = await self._read(found_at, finding.path), await self._read(self._head, finding.path)
+        old, now = await self._read(found_at, finding.path), await self._read(self._head, finding.path) or b""
         if old == now:
             return await self._take(finding, finding.fix, now)
         return self._weigh(finding, finding.fix, old, now, found_at)
@@ -196,10 +173,6 @@ class Sorting:
     @property
     def _head(self) -> str:
         return self.change.head_sha
-
-    def _call_done(self, finding: Finding, why: str) -> str:
-        self._done.add(finding.fingerprint)
-        return why
 
     async def _passes(self, finding: Finding) -> bool:
         """Whether the test that showed it on an earlier head passes now."""
@@ -221,51 +194,52 @@ class Sorting:
         first = None if ids is None else await runs.get(database, ids[0])
         return self.review.head_sha if first is None else first.head_sha
 
-    def _weigh(self, finding: Finding, fix: Fix, old: bytes, now: bytes, found_at: str) -> str:
+    def _weigh(self, finding: Finding, fix: Fix, old: bytes | None, now: bytes, found_at: str) -> FixOutcome | None:
         """What becomes of it where its file is another one than its fix was made for."""
         is_reviewed = self.review.head_sha == self._head  # and has the finding all the same
         if old and not is_reviewed and autofix.is_made(fix, old, now):
-            return self._call_done(finding, texts.explain_made(self._head))
+            return FixOutcome(finding, FixState.done, texts.explain_made(self._head))
         if finding.layer is Layer.model:
             return self._hand_over(finding, found_at)
-        return texts.explain_moved(finding, autofix.find_instead(fix, old, now), self._head)
+        instead = autofix.find_instead(fix, old, now) if old else ""
+        return _leave(finding, texts.explain_moved(finding, instead, self._head))
 
-    def _hand_over(self, finding: Finding, found_at: str) -> str:
-        """Leave it to an agent, if one may and can fix it."""
+    def _hand_over(self, finding: Finding, found_at: str) -> FixOutcome | None:
+        """Give it to an agent, if one may and can fix it."""
         if matches(finding.path, self.configuration.review.never_send):
-            return texts.explain_kept_file(finding.path)
+            return _leave(finding, texts.explain_kept_file(finding.path))
         if not self.configuration.review.may_ask_model:
-            return texts.explain_kept_code()
+            return _leave(finding, texts.explain_kept_code())
         model = self.context.services.models.choose(ModelTier.strong)
         if isinstance(model, Unusable):
-            return texts.explain_no_model(model.reason)
+            return _leave(finding, texts.explain_no_model(model.reason))
         if len(self._written) >= texts.MOST_WRITTEN:
-            return texts.explain_too_many()
+            return _leave(finding, texts.explain_too_many())
         self._written.append(finding)
         is_shown_here = finding.proof is not None and finding.proof.is_shown and finding.proof.head_sha == self._head
         if finding.layer is Layer.model and found_at != self._head and not is_shown_here:
             self._aged.append(finding.fingerprint)
-        return ""
+        return None
 
-    async def _take(self, finding: Finding, fix: Fix, now: bytes) -> str:
+    async def _take(self, finding: Finding, fix: Fix, now: bytes) -> FixOutcome | None:
         """Take its own fix, which was looked at by itself when it was found."""
         before = [each for each in self._known if each.path == finding.path and each.fix is not None]
         fixes = [each.fix for each in before if each.fix is not None and each.fix != fix]
         other = next((each for each in before if each.fix in fixes and autofix.overlap(each.fix, fix)), None)
         if other is not None:
-            return texts.explain_overlap(other)
+            return _leave(finding, texts.explain_overlap(other))
         if fixes and await self._breaks_syntax(finding.path, now, autofix.apply_all([*fixes, fix], now)):
-            return texts.explain_clash()
+            return _leave(finding, texts.explain_clash())
         self._known.append(finding)
-        return ""
+        return None
 
-    async def _read(self, commit: str, path: str) -> bytes:
-        """A file; nothing where nobody has the commit any more."""
+    async def _read(self, commit: str, path: str) -> bytes | None:
+        """A file, empty if it is not there; None where nobody has the commit any more."""
         services, run = self.context.services, self.context.run
         try:
             mirror = await fetch_commits(services, run.repository, run.number, self._head, commit)
         except CommitGone:
-            return b""
+            return None
         return (await mirror.read(commit, [path])).get(path, b"")
 
     async def _breaks_syntax(self, path: str, before: bytes, after: bytes) -> bool:
@@ -273,3 +247,7 @@ class Sorting:
         was, becomes = (each.decode(errors="replace") for each in (before, after))
         request: JsonValue = {"path": path, "before": was, "after": [becomes]}
         return bool(await self.context.services.toolbox.pool.call("broken by", request, _SYNTAX_SECONDS))
+
+
+def _leave(finding: Finding, why: str) -> FixOutcome:
+    return FixOutcome(finding, FixState.left, why)
