@@ -178,9 +178,10 @@ class ModelProofs:
 
     async def _find_again(self, finding: Finding, otherwise: Finding) -> Finding:
         """A finding where its statement stands by now; where that is another one, as the changes place it."""
-        head = self._context.run.head_sha
-        content = (await (await self._context.fetch_mirror()).read(head, [finding.path])).get(finding.path, b"")
-        return find_again(finding, content.decode(errors="replace").split("\n")) or otherwise
+        placed = finding if otherwise.line is None else otherwise  # a statement may have many lines
+        head, mirror = self._context.run.head_sha, await self._context.fetch_mirror()
+        content = (await mirror.read(head, [placed.path])).get(placed.path, b"")
+        return find_again(placed, content.decode(errors="replace").split("\n")) or otherwise
 
     async def _tell(self, _doing: str) -> None:
         """Show in the check, in a moment, that a claim is tried out."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
+from agents.review.model.language_versions import find_version_lines, list_version_files
 from agents.review.model.questions import find_withheld_lines
 from agents.review.model.related import RelatedCode
 from agents.review.neighbours import build_changes, find_related, find_wanted
@@ -86,7 +87,17 @@ async def find_surroundings(
     """
     outlines = await outline_files(change, versions, toolbox, code.origin)
     changes = await asyncio.to_thread(build_changes, change, versions, find_withheld_lines(found))
-    return Surroundings(outlines, await _load_related(code, toolbox, changes))
+    related = await _load_related(code, toolbox, changes)
+    return Surroundings(outlines, (*await _load_version_lines(code, change.paths), *related))
+
+
+async def _load_version_lines(code: HeadCode, changed: Sequence[str]) -> tuple[RelatedCode, ...]:
+    files = [path for path in list_version_files(changed) if not matches(path, code.never_send)]
+    try:
+        contents = await (await code.fetch()).read(code.head_sha, files) if files else {}
+    except CodeAccessError:
+        return ()
+    return find_version_lines(contents, changed)
 
 
 async def _load_related(code: HeadCode, toolbox: Toolbox, changes: list[JsonValue]) -> tuple[RelatedCode, ...]:

@@ -16,7 +16,7 @@ from agents.review.model.rendering import RenderedFile, clean_name, excerpt, ren
 from agents.review.model.seams import render_whole
 from domain.globs import matches
 from domain.review.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions, SkippedFile
-from domain.review.findings import RawFinding, Severity
+from domain.review.findings import Layer, RawFinding, Severity
 from domain.review.reading import NOTHING_HELD, ConventionFile, Conventions, HeldConventions, Outline, ShownFile
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
@@ -25,6 +25,7 @@ CONVENTIONS_KEY = "conventions of the repository"
 """The key of the question about them, which no guard of the phase counts."""
 
 _MOST_BARE = 40  # files without changed lines that are named
+_LONGEST_REPORTED = 160  # characters of what a model reported
 _MOST_REPORTED = 20  # findings of layers 1 and 2 that are listed, so that the model does not repeat them
 _LONGEST_ISSUE = 1_500  # characters of an issue, or of a description
 _TOO_MUCH = "The change is too large for one question: {} more files were not held against them."
@@ -381,11 +382,15 @@ def _describe_bare(file: FileChange) -> str:
 
 def _list_reported(found: Sequence[RawFinding], redact: Redact, again: Sequence[str] = ()) -> list[str]:
     """:param again: more of it, on lines that changed since."""
-    listed = [
-        f"{clean_name(finding.where)} {finding.rule} {finding.severity.value}" for finding in found[:_MOST_REPORTED]
-    ]
+    listed = [_name_reported(finding) for finding in found[:_MOST_REPORTED]]
     listed += again[:_MOST_REPORTED]
     return ["== already reported", *map(redact, listed)] if listed else []
+
+
+def _name_reported(finding: RawFinding) -> str:
+    """What a model said has to be told in words: its rules are few."""
+    said = f": {flatten_markdown(finding.message, _LONGEST_REPORTED)}" if finding.layer is Layer.model else ""
+    return f"{clean_name(finding.where)} {finding.rule} {finding.severity.value}{said}"
 
 
 def _assign_earlier(reading: FileSelection, earlier: Sequence[EarlierFinding]) -> list[list[EarlierFinding]]:

@@ -95,8 +95,9 @@ def find_related(
 
 
 def render_related(related: Sequence[RelatedCode], redact: Redact) -> Iterator[str]:
-    """The related code as a model sees it, each under a heading that says it is unchanged."""
-    for each in related:
+    """The related code as a model sees it, each place once, under a heading that says it is unchanged."""
+    once = {(each.path, each.start, each.lines): each for each in related}
+    for each in once.values():
         shown = render_safely(
             [Line(number, " ", text) for number, text in enumerate(each.lines, each.start)], (), redact
         )
