@@ -534,7 +534,7 @@ def refuse(refusal: CommandRefusal, login: str) -> str:
         case RefusalCode.edited:
             return f"Refused: {command} in an edited comment. Write a new one."
         case RefusalCode.author:
-            return f"Refused: {command} is not for the author of the change. {_somebody_else(refusal)}"
+            return f"Refused: {command} is not for the author of the change. {_somebody_else(refusal)} {AUTHORS}"
         case RefusalCode.second:
             return (
                 f"Noted: {command} takes two people here, because {explain_doubt(refusal)}. It takes effect "
@@ -548,6 +548,10 @@ def refuse(refusal: CommandRefusal, login: str) -> str:
             return f"Refused: {command} needs the role {refusal.needed}{also}{why}; {who} has {escape(refusal.held)}."
 
 
+AUTHORS = "Its authors are whoever opened it, pushed to it, or asked Forge for a commit to it."
+"""Who counts as one, for somebody who does not see themselves as one."""
+
+
 def explain_doubt(refusal: CommandRefusal) -> str:
     """Why one person is not enough."""
     match refusal.doubt:
@@ -556,7 +560,7 @@ def explain_doubt(refusal: CommandRefusal) -> str:
         case Doubt.unknown:
             return "GitHub does not say who pushed part of the change"
         case _:
-            return f"everybody with the role {refusal.needed} wrote part of the change"
+            return f"everybody with the role {refusal.needed} wrote part of the change, or had Forge commit to it"
 
 
 def ask_to_repeat() -> str:

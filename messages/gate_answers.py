@@ -7,7 +7,7 @@ from domain.gates import Gate, GateState
 from domain.money import BudgetExtension
 from domain.text.escaping import escape, inline_code
 from messages.audit import format_duration
-from messages.commands import explain_doubt
+from messages.commands import AUTHORS, explain_doubt
 from messages.gates import (
     ENDS,
     describe_approval,
@@ -100,7 +100,7 @@ def refuse(gate: Gate, refusal: CommandRefusal, login: str) -> str:
         case RefusalCode.author:
             return (
                 f"Refused: {_gate_label(gate)} cannot be decided by the author of the "
-                f"change. Someone else with the role {needed} can."
+                f"change. Someone else with the role {needed} can. {AUTHORS}"
             )
         case RefusalCode.second:
             return (

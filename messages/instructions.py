@@ -48,6 +48,7 @@ def report_delivery(
     checkpoint: str,
     details: str = "",
     proof: str = "",
+    new_author: str = "",
 ) -> str:
     """What was done, where it is, its tests and its cost.
 
@@ -58,6 +59,7 @@ def report_delivery(
     :param checkpoint: by which it is taken back; empty if it cannot be.
     :param details: of a merge: how its conflicts are resolved, in Markdown.
     :param proof: what new tests were shown to do, as sentences; empty where there are none.
+    :param new_author: the login of who asked for a commit without having opened the pull request.
     """
     told, because = escape(summary, _LONGEST), escape(why, _LONGEST)
     if why and not (commit or number or patch):
@@ -77,7 +79,16 @@ def report_delivery(
     if took_in:
         parts.append(f"Somebody pushed {took_in} meanwhile; it stands on top of that.")
     undo = f"`/forge rollback {checkpoint}` takes it back." if checkpoint else ""
-    return _join([" ".join(filter(None, parts)), details, patch, _footer(spent, undo)])
+    owned = _tell_authorship(new_author) if commit and new_author else ""
+    return _join([" ".join(filter(None, parts)), details, patch, _footer(spent, f"{undo} {owned}".strip())])
+
+
+def _tell_authorship(login: str) -> str:
+    """What it means for a reviewer that Forge carried out their words."""
+    return (
+        f"{inline_code(login)} asked for it, and so counts as an author of the change: others decide at its gates and "
+        "dismiss its findings, or two people together where all who may are its authors."
+    )
 
 
 def _tell_tests(title: str) -> str:

@@ -179,7 +179,10 @@ async def test_author_does_not_dismiss(story: Story) -> None:
     [answer] = story.thread_answers(pull, comment)
     assert bodies([answer]) == snapshot(
         [
-            "Refused: `/forge dismiss` is not for the author of the change. Someone else here has the role write, and can."
+            (
+                "Refused: `/forge dismiss` is not for the author of the change. Someone else here has the role write, and "
+                "can. Its authors are whoever opened it, pushed to it, or asked Forge for a commit to it."
+            )
         ]
     )
     assert story.check(repository, head).conclusion == "failure"

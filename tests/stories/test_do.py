@@ -51,6 +51,33 @@ def listen(story: Story, pull: PullRequest) -> list[str]:
     return [re.sub(r"^> .*\n\n", "", each) for each in bodies(story.answers(pull))]
 
 
+async def test_a_reviewer_who_asks_for_a_commit_is_told_that_they_decide_about_it_no_more(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """In a team of two both are authors then, and decide together."""
+    story = story_with_model
+    repository, alice, carol, pull = await open_pull(
+        story, {"shop/rates.py": "def find() -> float:\n    return rate\n"}
+    )
+    [name] = story.finding_names(pull)
+    script(model)
+    await carol.comment(pull, "/forge do give the cart a discount, with a test")
+    await story.settle()
+    story.pass_over(pull)
+    assert "`carol` asked for it, and so counts as an author of the change" in story.answers(pull)[-1].body
+    dismiss = f"/forge dismiss {name} it is a builtin here"
+    await carol.comment(pull, dismiss)
+    await story.settle()
+    assert bodies(story.answers(pull))[-1] == snapshot(
+        "Noted: `/forge dismiss` takes two people here, because everybody with the role write wrote part of the change, or had Forge commit to it. It takes effect once somebody else with the role write writes the same."
+    )
+    assert story.check(repository, pull.head_sha).conclusion == "failure"
+    await alice.comment(pull, dismiss)
+    await story.settle()
+    assert story.check(repository, pull.head_sha).conclusion == "success"
+    story.pass_over(pull)
+
+
 async def test_a_writer_is_obeyed_with_a_commit(story_with_model: Story, model: ScriptedModel) -> None:
     repository, alice, carol, pull = await open_pull(story_with_model)
     head = pull.head_sha
@@ -70,7 +97,7 @@ async def test_a_writer_is_obeyed_with_a_commit(story_with_model: Story, model: 
     assert hear(story_with_model, pull) == snapshot("""\
 SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
 
-<sub>`/forge rollback C-ID` takes it back.</sub>\
+<sub>`/forge rollback C-ID` takes it back. `carol` asked for it, and so counts as an author of the change: others decide at its gates and dismiss its findings, or two people together where all who may are its authors.</sub>\
 """)
     [asked] = [call.content for call in model.calls if ASKED in call.content]
     assert "> give the cart a discount, with a test" in asked
@@ -117,7 +144,7 @@ async def test_what_fails_without_the_change_too_is_no_failure_of_it(
     assert hear(story_with_model, pull) == snapshot("""\
 SHA is on `feature`. `total` takes a discount. Tests: `sh suite.sh` fails without the change, too: exit status 1, `9 runs, 2 failures`.
 
-<sub>`/forge rollback C-ID` takes it back.</sub>\
+<sub>`/forge rollback C-ID` takes it back. `carol` asked for it, and so counts as an author of the change: others decide at its gates and dismiss its findings, or two people together where all who may are its authors.</sub>\
 """)
     await carol.comment(pull, "/forge do note it")
     await story_with_model.settle()

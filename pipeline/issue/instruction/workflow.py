@@ -108,7 +108,7 @@ class InstructionRun(RunWorkflow):
         if delivered is None:
             return RunEnd(RunState.cancelled, ReasonCode.excluded, texts.report_lost_permission())
         keep = ("keep what it made", keep_commit, self._context, start, delivered, proposal)
-        checkpoint = await self._journal.step(*keep)
+        checkpoint, sender = await self._journal.step(*keep), asked.comment.sender
         text = texts.report_delivery(
             proposal.summary,
             left,
@@ -123,6 +123,7 @@ class InstructionRun(RunWorkflow):
             checkpoint="" if proposal.merges else checkpoint,
             details="" if proposal.details is None else proposal.details(delivered.where),
             proof=proposal.proof,
+            new_author="" if sender.id == start.pull_request.author_id else sender.login,
         )
         return RunEnd(RunState.completed, _name_reason(delivered), text, proposal.count)
 
