@@ -4,15 +4,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePosixPath
 
 from domain.review.findings import Finding
 from domain.text.escaping import escape, inline_code, inline_path
 from domain.text.naming import name_some
+from messages.pull_request import LONGEST_SUBJECT, render_headline
 
 MOST_WRITTEN = 10
 """For how many findings a model is asked at once."""
 
-_MOST_ROWS, _MOST_NAMED = 100, 5
+_MOST_ROWS = 100
 _PLAIN = re.compile(r"[^\w./-]+")
 _LONGEST_LINE = 100  # characters
 _BY_HAND = "Fix it by hand."
@@ -39,13 +41,26 @@ class FixOutcome:
 
 
 def name_change(fixed: Sequence[Finding]) -> str:
-    """What a change is called that fixes these."""
-    return f"Fix {fixed[0].id}" if len(fixed) == 1 else f"Fix {len(fixed)} findings"
+    """What a change is called that fixes these: what was wrong, as plain text; its body has their names."""
+    return render_headline(f"Fix{':' if len(fixed) == 1 else ''} {_tell_wrong(fixed)}", LONGEST_SUBJECT)
 
 
 def name_part(begun: Sequence[Finding]) -> str:
     """What a change is called that fixes none of these for good."""
-    return f"Part of a fix of {', '.join(each.id for each in begun[:_MOST_NAMED])}"
+    return render_headline(f"Part of a fix: {_tell_wrong(begun)}", LONGEST_SUBJECT)
+
+
+def _tell_wrong(findings: Sequence[Finding]) -> str:
+    if len(findings) == 1:
+        return findings[0].message.partition(". ")[0]
+    first, *others = dict.fromkeys(PurePosixPath(each.path).name for each in findings)
+    more = f" and {len(others)} more file{'' if len(others) == 1 else 's'}" if others else ""
+    return f"{len(findings)} findings in {first}{more}"
+
+
+def name_goal(findings: Sequence[Finding]) -> str:
+    """The task of fixing these, for who does it."""
+    return f"Fix {findings[0].id}" if len(findings) == 1 else f"Fix {len(findings)} findings"
 
 
 def name_place(finding: Finding) -> str:

@@ -50,7 +50,7 @@ async def test_a_fix_that_is_known_is_committed_once(story: Story) -> None:
     assert read(repository, pull, "app.py") == APP
     assert repository.git.is_signed(made.sha)
     message = repository.git.run("log", "-1", "--format=%B", made.sha).stdout.decode()
-    assert message.startswith(f"Fix {name}\n\n{name}: ruff/F401 in app.py.")
+    assert message.startswith(f"Fix: `sys` imported but unused\n\n{name}: ruff/F401 in app.py.")
     assert f"Co-authored-by: alice <{alice.id}+alice@" in message
     assert bodies(story.thread_answers(pull, comment)) == snapshot(
         [

@@ -53,7 +53,9 @@ SHA is on `feature`. Of 4 findings: 3 fixed, 1 left. Tests: No tests found.
 
 <sub>`/forge rollback C-ID` takes it back.</sub>\
 """)
-    assert repository.git.run("log", "-1", "--format=%s", made.sha).stdout == b"Fix 3 findings\n"
+    assert (
+        repository.git.run("log", "-1", "--format=%s", made.sha).stdout == b"Fix 3 findings in app.py and 1 more file\n"
+    )
     assert story.check(repository, made.sha).title == "Changes requested: 1 finding to fix"
     await alice.comment(pull, "/forge fix all")
     await settle_looks(story)
@@ -120,7 +122,7 @@ async def test_a_model_that_does_not_answer_leaves_what_is_known(story_with_mode
     assert said.startswith("SHA is on `feature`. Of 2 findings: 1 fixed, 1 left. Tests: ")
     assert "| **F-OZQFDT** | `billing/pay.py:124` | left, because the work on it ended. " in said
     assert "| **F-FNQ5I5** | `app.py:2` | fixed in SHA |" in said
-    assert repository.git.run("log", "-1", "--format=%s", pull.head_sha).stdout == b"Fix F-FNQ5I5\n"
+    assert repository.git.run("log", "-1", "--format=%s", pull.head_sha).stdout == b"Fix: `sys` imported but unused\n"
     story.pass_over(pull)
 
 

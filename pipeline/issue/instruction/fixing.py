@@ -149,7 +149,7 @@ class FixWork(InstructionWork):
 
 def _plan(goal: FixGoal) -> Plan:
     """The findings as a plan; agents may look for their cause anywhere."""
-    title = texts.name_change(goal.findings)
+    title = texts.name_goal(goal.findings)
     work = texts.name_work([each.id for each in goal.findings])
     paths = tuple(dict.fromkeys(each.path for each in goal.findings))[:_MOST_FILES]
     done = "None of them is found any more, and the tests that show them pass."
