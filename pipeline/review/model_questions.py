@@ -40,7 +40,7 @@ from pipeline.review.model_answers import (
 from pipeline.review.surroundings import load_surroundings
 from pipeline.verdicts.settings import RunSettings
 from safety.containment import find_origin
-from safety.impact import list_passed, list_read_before, list_riskiest
+from safety.impact import list_reached, list_read_before, list_riskiest
 
 
 class EarlierFindings(BaseModel):
@@ -136,7 +136,7 @@ class ModelQuestions:
             carried=tuple(place_on_diff(f, change) for f in carried),
             changed=tuple(changed),
             known=tuple(sorted(read - unread)),
-            passed={} if since is None else list_passed(read, since, around.outlines),
+            reached={} if since is None else list_reached(read, since, around.outlines),
             looks_up_because=await explain_look_ups(effort, plan, checked, mirror),
         )
 
