@@ -139,6 +139,25 @@ def render_questions(asked: Sequence[str], *, plans_only: bool, spent: int) -> s
     )
 
 
+NOTHING_TO_DO = "**There is nothing to do for this issue.** Why is in the comment below."
+"""How far a run is whose planner found nothing to change."""
+
+
+def render_nothing_to_do(why: str, *, plans_only: bool, spent: int) -> str:
+    """Why nothing is planned, in the planner's words.
+
+    :param plans_only: whether only a plan was asked for.
+    """
+    command = "/forge plan" if plans_only else "/forge run"
+    return _join(
+        [
+            f"**Nothing to do:** {escape(why, LONGEST_WORDS)}",
+            f"**Next:** close the issue, or say in a comment what is to be changed, then write `{command}`.",
+            render_spent(spent),
+        ]
+    )
+
+
 def no_model(missing: str = "") -> str:
     """For an issue that cannot be planned, because no model can be asked.
 

@@ -103,6 +103,7 @@ class PlanningTask(BaseModel):
     :param comments: comments by people, oldest first, without those of Forge.
     :param entries: paths at the top level of the repository; folders end with “/”.
     :param title_by: who wrote or changed the title, where that is not among those of ``issue``.
+    :param asked: what the planner asked in the run before; none if that did not end with questions.
     :param earlier: the plan that this one replaces, and ``earlier_by`` whose words made it.
     :param replies: comments by people after that plan.
     :param conventions: what the repository wrote down about how it wants code to be written; None in a run that began
@@ -119,6 +120,7 @@ class PlanningTask(BaseModel):
     comments: tuple[AuthoredText, ...] = ()
     default_branch: str
     entries: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
     earlier: Plan | None = None
     earlier_by: tuple[int, ...] = ()
     title_by: tuple[int, ...] = ()
@@ -188,6 +190,7 @@ def build_content(
         *render_baseline(baseline, redact, says_words=says_words),
         *render_conventions(task.conventions or NO_CONVENTIONS),
         *render_elsewhere(task.conventions or NO_CONVENTIONS),
+        *_render_asked(task.asked, redact),
         *_render_comments("comments", task.comments, redact),
     ]
     if task.earlier is not None:
@@ -249,6 +252,12 @@ def _render_repository(task: PlanningTask, redact: Redact) -> Iterator[str]:
     yield "Top level:"
     yield from (f"- {redact(_flatten(entry))}" for entry in task.entries[:_ENTRIES])
     yield from _note_omitted(len(task.entries) - _ENTRIES, "entries")
+
+
+def _render_asked(questions: Sequence[str], redact: Redact) -> Iterator[str]:
+    if questions:
+        yield "== questions you asked before"
+        yield from (f"- {redact(_flatten(each))}" for each in questions)
 
 
 def _render_earlier(plan: Plan, redact: Redact) -> Iterator[str]:

@@ -175,10 +175,14 @@ class Plan(_Part):
 
 
 class Planned(_Part):
-    """The planner's result: a plan, or questions if a plan would be a guess. See :func:`find_mistakes`."""
+    """The planner's result: a plan, or questions if a plan would be a guess. See :func:`find_mistakes`.
+
+    :param nothing_to_do: why no change is wanted or needed; instead of both.
+    """
 
     plan: Plan | None = None
     questions: tuple[Words, ...] = Field(default=(), max_length=MOST_QUESTIONS)
+    nothing_to_do: Words | None = None
 
 
 class RatedPlan(_Part):
@@ -196,6 +200,9 @@ class RatedPlan(_Part):
 
 def find_mistakes(planned: Planned) -> str | None:
     """Returns the inconsistencies in one line for the planner; None if there are none."""
+    if planned.nothing_to_do is not None:
+        is_alone = planned.plan is None and not planned.questions
+        return None if is_alone else "Hand in nothing_to_do only where there is neither a plan nor a question."
     if planned.plan is None:
         return None if planned.questions else "Hand in a plan, or questions if the issue leaves open what is wanted."
     if planned.questions:

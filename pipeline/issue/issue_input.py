@@ -17,7 +17,7 @@ from domain.runs.run import ReasonCode, Trigger
 from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
 from memory.repositories import permits
-from memory.runs import checkpoints, outbox
+from memory.runs import checkpoints, outbox, runs
 from memory.runs.checkpoints import PastPlan
 from messages import plan as plan_texts
 from pipeline.gates.askers import HeardWords, list_askers, load_heard
@@ -182,10 +182,22 @@ async def _build_task(
         default_branch=(await host.default_branch(run.repository)).name,
         entries=list_top_level(await load_snapshot(context), configuration.review.never_send),
         conventions=await load_conventions(context, configuration, ()),
+        asked=await _load_asked(context),
         earlier=None if earlier is None else earlier.plan.plan,
         earlier_by=() if earlier is None else tuple(sorted(await list_askers(context.services, earlier.run))),
         replies=tuple(text for each, text in texts if since is not None and each.created_at > since),
     )
+
+
+async def _load_asked(context: RunContext) -> tuple[str, ...]:
+    """The questions with which the run before this one ended; none if it ended otherwise."""
+    run = context.run
+    past = await runs.list_for_pull_request(context.database, run.repository.id, run.number)
+    before = next((each.run for each in past if each.run.id < run.id), None)
+    if before is None or before.reason is not ReasonCode.questions:
+        return ()
+    kept = await model_answers.find(context.database, before, model_answers.QUESTION)
+    return () if kept is None else tuple(kept["questions"])
 
 
 async def _load_roles(context: RunContext, authors: Sequence[tuple[str, int | None]]) -> dict[int | None, str]:

@@ -10,6 +10,7 @@ from domain.runs.baseline import Baseline
 from domain.runs.plan import Plan, Planned, RatedPlan
 from domain.runs.run import Phase, ReasonCode, RunState, Trigger
 from domain.text.redaction import redact_outgoing
+from memory.budgets import model_answers
 from memory.runs import checkpoints
 from messages import plan as plan_texts
 from pipeline.durable.steps import run_outside_journal
@@ -78,6 +79,8 @@ async def _plan_and_save(context: RunContext, issue: IssueRunInput, baseline: Ba
         case Done(Planned(plan=Plan() as plan)):
             await context.journal.step("keep the plan", _save_plan, context, issue, plan)
             return None
+        case Done(Planned(nothing_to_do=str() as why)):
+            return await _post_nothing_to_do(context, why)
         case Done(planned):
             return await _post_questions(context, planned.questions)
         case unfinished:
@@ -88,8 +91,23 @@ async def _post_questions(context: RunContext, questions: Sequence[str]) -> RunE
     """Ask people what the issue leaves open, and end the run."""
     plans_only = context.run.trigger is Trigger.plan
     text = plan_texts.render_questions(questions, plans_only=plans_only, spent=await context.load_cost())
-    await context.journal.step("post the questions", context.status.post, "questions", text)
+    await context.journal.step("post the questions", _ask, context, questions, text)
     return RunEnd(RunState.completed, ReasonCode.questions, plan_texts.QUESTIONS_ASKED)
+
+
+async def _ask(context: RunContext, questions: Sequence[str], text: str) -> None:
+    """Post the questions, and keep them for the planner of the next run, who is to know what was answered."""
+    kept = {"questions": [*questions]}
+    await model_answers.keep(context.database, context.run, model_answers.QUESTION, kept, context.now())
+    await context.status.post("questions", text)
+
+
+async def _post_nothing_to_do(context: RunContext, why: str) -> RunEnd:
+    """Say why there is nothing to do, and end the run."""
+    plans_only = context.run.trigger is Trigger.plan
+    text = plan_texts.render_nothing_to_do(why, plans_only=plans_only, spent=await context.load_cost())
+    await context.journal.step("post that there is nothing to do", context.status.post, "nothing to do", text)
+    return RunEnd(RunState.completed, ReasonCode.unchanged, plan_texts.NOTHING_TO_DO)
 
 
 async def _load_plan(context: RunContext) -> RatedPlan | None:

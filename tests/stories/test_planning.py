@@ -138,6 +138,22 @@ async def test_a_hopeless_issue_is_asked_back(story_with_model: Story, model: Sc
     assert (await asked.run()).reason == "questions"
 
 
+async def test_no_is_an_answer(story_with_model: Story, model: ScriptedModel) -> None:
+    """The planner is told what it asked, and may find that there is nothing to do."""
+    asked = await open_issue(story_with_model, body="Discounts?")
+    model.when("Title: Discounts", {"plan": None, "questions": ["Shall carts get a discount?"]})
+    assert "Shall carts get a discount?" in await asked.comment(asked.alice, "/forge run")
+
+    model.when("> No.", {"plan": None, "questions": [], "nothing_to_do": "alice wants no discount."})
+    said = await asked.comment(asked.alice, "No.\n\n/forge run")
+    assert "== questions you asked before\n- Shall carts get a discount?\n" in model.calls[-1].content
+    assert "**Nothing to do:** alice wants no discount." in said
+    assert "or say in a comment what is to be changed, then write `/forge run`" in said
+    run = await asked.run()
+    assert (run.state, run.reason) == ("completed", "unchanged")
+    assert "There is nothing to do for this issue" in asked.status
+
+
 async def test_what_the_model_gets_wrong_it_is_told(story_with_model: Story, model: ScriptedModel) -> None:
     """A tool that does not exist, arguments that are none, and a plan that does not fit together."""
     asked = await open_issue(story_with_model)

@@ -127,6 +127,9 @@ class InstructionWork:
             case Done(Planned(plan=Plan() as plan)):
                 await self.context.journal.step("keep the plan", self._save_plan, plan)
                 return None
+            case Done(Planned(nothing_to_do=str() as why)):
+                text = texts.report_unchanged(why, "", await self.context.load_cost())
+                return RunEnd(RunState.completed, ReasonCode.unchanged, text)
             case Done(planned):
                 text = texts.report_questions(planned.questions, self.how_to_answer, await self.context.load_cost())
                 asked = "\n".join(planned.questions)

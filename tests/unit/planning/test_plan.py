@@ -36,6 +36,12 @@ def test_either_a_plan_or_questions() -> None:
     assert "not both" in (find_mistakes(Planned(plan=plan(), questions=("Which cart?",))) or "")
 
 
+def test_where_nothing_is_to_do_there_is_nothing_else() -> None:
+    assert find_mistakes(Planned(nothing_to_do="It is done.")) is None
+    for other in (Planned(plan=plan()), Planned(questions=("Which cart?",))):
+        assert find_mistakes(other.model_copy(update={"nothing_to_do": "It is done."})) is not None
+
+
 @pytest.mark.parametrize(
     ("bad", "told"),
     [
