@@ -384,7 +384,9 @@ def _next(review: Review, *, has_server: bool, is_tested: bool) -> str:
         which = "the files named above" if review.unread.paths else "the change"
         tests = _tell_tests(review, has_server=has_server, is_tested=is_tested)
         return f"have a person read {which} before you merge.{tests}"
-    return "nothing here. Merge once the other checks are green." if not review.findings else "read the findings; none of them blocks."
+    if review.findings:
+        return "read the findings; none of them blocks."
+    return "nothing here. Merge once the other checks are green."
 
 
 def _tell_tests(review: Review, *, has_server: bool, is_tested: bool) -> str:

@@ -144,7 +144,7 @@ def list_read_before(read: Collection[str], compared: Change, change: Change, si
     return frozenset(file.path for file in change.files if was_read(file))
 
 
-def list_passed(read: Collection[str], since: Change, outlines: Mapping[str, Outline]) -> dict[str, tuple[Span, ...]]:
+def list_reached(read: Collection[str], since: Change, outlines: Mapping[str, Outline]) -> dict[str, tuple[Span, ...]]:
     """Path of each changed file that a model had read → the lines of it that the changes since then reach.
 
     These are the changed lines, those next to them, and the innermost functions that they stand in. All other lines of
@@ -154,22 +154,22 @@ def list_passed(read: Collection[str], since: Change, outlines: Mapping[str, Out
     :param since: the difference between the last reviewed head and this one.
     """
     files = {file.path: file for file in since.files if file.path in read}
-    return {path: tuple(_list_reached(file, outlines.get(path, NO_OUTLINE))) for path, file in files.items()}
+    return {path: tuple(_find_spans(file, outlines.get(path, NO_OUTLINE))) for path, file in files.items()}
 
 
-def _list_reached(file: FileChange, outline: Outline) -> Iterator[Span]:
+def _find_spans(file: FileChange, outline: Outline) -> Iterator[Span]:
     for line in file.changed_lines:
         around = [span for span in outline.spans if span.start <= line <= span.end]
         inner = max(around, key=lambda span: span.start, default=None)
         yield min(line - _NEXT, inner.start if inner else line), max(line + _NEXT, inner.end if inner else line)
 
 
-def is_late(finding: RawFinding, passed: Mapping[str, Sequence[Span]]) -> bool:
+def is_late(finding: RawFinding, reached: Mapping[str, Sequence[Span]]) -> bool:
     """Whether a new remark is about lines that passed an earlier review; what blocks is never too late.
 
-    :param passed: as :func:`list_passed` tells it.
+    :param reached: as :func:`list_reached` tells it.
     """
-    spans, line = passed.get(finding.path), finding.line
+    spans, line = reached.get(finding.path), finding.line
     if spans is None or line is None or finding.severity.rank >= Severity.error.rank:
         return False
     return not any(start <= (finding.end_line or line) and line <= end for start, end in spans)

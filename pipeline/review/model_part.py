@@ -73,7 +73,7 @@ def build_model_part(
         report = LayerReport(layer=Layer.model, note="There is nothing new for a model to read.")
     there = [*prepared.carried, *(finding for finding in prepared.changed if finding.id not in gone)]
     new = [finding for finding in kept if not any(finding.means_same(each) for each in there)]
-    said = [finding for finding in new if not is_late(finding, prepared.passed)]
+    said = [finding for finding in new if not is_late(finding, prepared.reached)]
     return ModelPart(
         report=report,
         findings=(*there, *said),

@@ -26,7 +26,7 @@ from pipeline.review.question_plan import PreparedQuestions, Shown, explain_look
 from pipeline.review.surroundings import load_surroundings
 from pipeline.verdicts.settings import RunSettings
 from safety.containment import find_origin
-from safety.impact import list_passed
+from safety.impact import list_reached
 
 
 class ModelQuestions:
@@ -71,7 +71,7 @@ class ModelQuestions:
             carried=tuple(place_on_diff(finding, change) for finding in carried),
             changed=before.changed,
             known=tuple(sorted(before.read - unread)),
-            passed={} if before.since is None else list_passed(before.read, before.since, around.outlines),
+            reached={} if before.since is None else list_reached(before.read, before.since, around.outlines),
             looks_up_because=await explain_look_ups(effort, plan, checked, mirror),
         )
 

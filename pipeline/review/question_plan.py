@@ -28,13 +28,13 @@ class PreparedQuestions(BaseModel):
     :param looks_up_because: the model may look things up before it answers, as a clause; empty if it may not.
     :param summary: what the last review said that the change does, where that holds unless an answer says otherwise.
     :param known: paths that the model read in full at earlier heads, and in which nothing is new.
-    :param passed: path → the lines that count as new in a file that it read in full before.
+    :param reached: path → the lines that count as new in a file that it read in full before.
     """
 
     plan: QuestionPlan
     summary: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
-    passed: dict[str, tuple[tuple[int, int], ...]] = {}
+    reached: dict[str, tuple[tuple[int, int], ...]] = {}
     carried: tuple[Finding, ...] = ()
     changed: tuple[Finding, ...] = ()
     looks_up_because: str = ""
