@@ -4,18 +4,21 @@ import hashlib
 import json
 from datetime import UTC, datetime
 from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from aiohttp import web
-from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
 from bot.dashboard.visit import ROOT, Page
-from bot.pages.templates import make_templates
 from domain.money import format_usd
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from messages.audit import format_duration
 from messages.metrics import describe_age
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
@@ -54,7 +57,13 @@ def clean(value: object) -> object:
     return value
 
 
-def _build() -> Environment:
+@cache
+def _load_templates() -> "Environment":
+    """The templates, of which a Forge needs the 5 MB only once somebody opens a page."""
+    from jinja2 import ChoiceLoader, PackageLoader
+
+    from bot.pages.templates import make_templates
+
     loader = ChoiceLoader([PackageLoader("bot.dashboard", "templates"), PackageLoader("bot.pages", ".")])
     made = make_templates(loader, lstrip_blocks=True, finalize=clean)
     made.filters |= {
@@ -71,24 +80,21 @@ def _build() -> Environment:
     return made
 
 
-_TEMPLATES = _build()
-
-
 def render(page: Page, **around: object) -> web.Response:
     """The response that shows a page.
 
     :param around: what the frame around it shows.
     """
     shown = {"style": style_address(), **around, **page.shown, "title": page.title}
-    text = _TEMPLATES.get_template(page.template).render(shown)
+    text = _load_templates().get_template(page.template).render(shown)
     return web.Response(status=page.status, text=text, content_type="text/html", headers=HEADERS)
 
 
 @cache
 def load_style() -> str:
     """The style sheet: what all pages of Forge share, and what only the dashboard has."""
-    assert _TEMPLATES.loader is not None
-    return "".join(_TEMPLATES.loader.get_source(_TEMPLATES, name)[0] for name in ("style.css", "dashboard.css"))
+    sheets = (files("bot.pages") / "style.css", files("bot.dashboard") / "templates" / "dashboard.css")
+    return "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
 
 
 @cache
