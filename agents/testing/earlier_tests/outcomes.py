@@ -17,10 +17,12 @@ from agents.testing.earlier_tests.texts import (
     compare,
     demands_something,
     deselects_more,
+    differs_by_rounding,
     evades_more,
     expects_failure_more,
     failed_at_assertion,
     find_failing_line,
+    is_rougher,
     keeps_literals,
     quote,
 )
@@ -183,6 +185,7 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
         case Fate.rewritten:
             is_lost = difference.is_less or _expects_its_failure(found)
             is_lost = is_lost or (found.is_blind if found.after is None else not demands_something(found.after))
+            is_lost = is_lost or _is_held_roughly(found, difference)
             return _lose_if(found, is_lost), difference
 
 
@@ -196,6 +199,13 @@ def _expects_its_failure(found: TestEvidence) -> bool:
     if found.before is not None and found.after is not None:
         pairs.append((found.before.lines, found.after.lines))
     return failed_at_assertion(found.output) and any(expects_failure_more(*pair) for pair in pairs)
+
+
+def _is_held_roughly(found: TestEvidence, difference: Difference) -> bool:
+    """Whether the value that was demanded stays, the code of before meets it, and the new one only comes near."""
+    if not found.is_blind or found.before is None or found.after is None:
+        return False
+    return is_rougher(found.before, found.after) and not differs_by_rounding(difference.demanded, found.output)
 
 
 def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference]:

@@ -70,6 +70,7 @@ ON_GREET = "import pytest\nfrom sums import greet\n\n\ndef test_loud():\n    ass
 
 BY_FIXTURE = "import pytest\nfrom sums import add, halve\n\n\n@pytest.fixture\ndef half():\n    with pytest.raises(TypeError):\n        halve()\n    try:\n        return halve(add(2, 2))\n    except Exception:\n        raise RuntimeError('nothing')\n\n\ndef test_halves(half):\n    assert half == 2\n\n\ndef test_adds():\n    assert add(1, 1) == 2\n"
 RANGE = "from sums import add\n\n\ndef test_adds():\n    for n in range(4):\n        assert add(2, n) == 2 + n\n"
+ROUGHLY = "import pytest\nfrom sums import add\n\n\ndef test_adds():\n    assert add(2, 2) == pytest.approx(4, abs=1)\n"
 CONSTANT = "from sums import add\n\nSUM = 4\n\n\ndef test_adds():\n    assert add(2, 2) == SUM\n"
 BESIDE = (
     "from sums import add\n\n\ndef check(a, b):\n    assert a == b\n\n\ndef test_adds():\n    check(add(2, 2), 4)\n"
@@ -123,6 +124,31 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
     "weakened": (
         {**PROGRAM, "tests/test_a.py": TEST},
         {**BROKEN, "tests/test_a.py": TEST.replace("== 4", "is not None")},
+        {"test_adds": "blind"},
+    ),
+    "held only roughly": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {
+            **BROKEN,
+            "tests/test_a.py": TEST.replace("from sums", "import pytest\nfrom sums").replace(
+                "4\n", "pytest.approx(4, abs=9)\n"
+            ),
+        },
+        {"test_adds": "lost"},
+    ),
+    "held more roughly": (
+        {**PROGRAM, "tests/test_a.py": ROUGHLY},
+        {**BROKEN, "tests/test_a.py": ROUGHLY.replace("abs=1)", "abs=9)")},
+        {"test_adds": "lost"},
+    ),
+    "held but for what rounding leaves": (
+        {**PROGRAM, "tests/test_a.py": TEST.replace("(2, 2) == 4", "(0.5, 0.2) == 0.7")},
+        {
+            "sums.py": "def add(a, b):\n    return a + b + 1e-9\n",
+            "tests/test_a.py": TEST.replace("from sums", "import pytest\nfrom sums").replace(
+                "(2, 2) == 4", "(0.5, 0.2) == pytest.approx(0.7, rel=1e-6)"
+            ),
+        },
         {"test_adds": "blind"},
     ),
     "emptied": (
