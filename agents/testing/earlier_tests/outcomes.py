@@ -123,6 +123,7 @@ def judge(found: TestEvidence) -> EarlierTest:
         fate=fate,
         demanded=cut_lines(difference.demanded or (quote(found.before, line) if found.before else ())),
         now=cut_lines(difference.now),
+        shared_path=difference.path or None,
         is_blind=found.is_blind,
         output=found.output[-OUTPUT:],
         names=found.gone if outcome is EarlierOutcome.gone else (),
@@ -214,11 +215,18 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
     shared = [each for each in shared if not is_script(each.path)]
     less = [each for each in shared if each.is_less]
     told = less or [each for each in shared if each.removed or each.added]
-    named = [each for each in told if _names_file(found.output, each.path)]
-    named += [each for each in told if any(len(line) > _TELLING and line in found.output for line in each.removed)]
-    chosen = next(iter([*named, *told]), None)
-    difference = Difference() if chosen is None else Difference(chosen.removed[:6], chosen.added[:6], bool(less))
+    chosen = max(told, key=lambda each: _rate_telling(found.output, each), default=None)
+    difference = Difference()
+    if chosen is not None:
+        path = "" if chosen.path == found.path else chosen.path
+        difference = Difference(chosen.removed[:6], chosen.added[:6], bool(less), path)
     return _lose_if(found, bool(less) or found.is_blind or _expects_its_failure(found)), difference
+
+
+def _rate_telling(output: str, shared: SharedChange) -> tuple[bool, float]:
+    """How much of what became of a shared file an output tells: its name, and the share of its lines."""
+    lines = [line for line in shared.removed if len(line) > _TELLING]
+    return _names_file(output, shared.path), sum(line in output for line in lines) / (len(lines) or 1)
 
 
 def _names_file(output: str, path: str) -> bool:

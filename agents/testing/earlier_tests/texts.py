@@ -152,11 +152,13 @@ class Difference:
 
     :param demanded: what it demanded and is not there any more; :param now: what stands there.
     :param is_less: whether that demands less, or keeps the test from failing.
+    :param path: of the file that has these lines; empty if it is the test's own.
     """
 
     demanded: tuple[str, ...] = ()
     now: tuple[str, ...] = ()
     is_less: bool = False
+    path: str = ""
 
 
 def list_versions(path: str, text: str, tests: Sequence[TestText]) -> list[Version]:

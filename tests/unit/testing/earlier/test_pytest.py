@@ -41,6 +41,20 @@ async def test_a_check_that_stretches_over_lines_is_shown_as_a_whole(earlier: Ea
     assert (changed.demanded, changed.now) == (("assert ( add( 2, 2 ) == 4 )",), ("assert ( add( 2, 2 ) == 0 )",))
 
 
+async def test_of_files_that_tests_share_the_one_is_told_whose_lines_a_test_printed(earlier: Earlier) -> None:
+    """Some lines of it are in the others, too."""
+    program = "def render(name):\n    return f'<style left>\\n<style {name}>\\n'\n"
+    test = "import pathlib\nimport pytest\nfrom marks import render\n\n\n@pytest.mark.parametrize('name', ['all', 'one'])\ndef test_marks(name):\n    assert render(name) == (pathlib.Path(__file__).parent / 'data' / f'{name}.txt').read_text()\n"
+    data = {f"tests/data/{name}.txt": f"<style left>\n<style {name}>\n" for name in ("all", "one")}
+    before = {"marks.py": program, "pytest.ini": "[pytest]\npythonpath = .\n", "tests/test_marks.py": test, **data}
+    changed = {path: before[path].replace("style", "align") for path in ("marks.py", *data)}
+    found = await earlier(before, changed)
+    assert {each.id.partition("[")[2]: each.shared_path for each in found.select(EarlierOutcome.changed)} == {
+        "all]": "tests/data/all.txt",
+        "one]": "tests/data/one.txt",
+    }
+
+
 async def test_a_test_that_still_fails_is_seen_by_everybody(earlier: Earlier) -> None:
     after = {**BROKEN, "tests/test_sums.py": TEST.replace("== 4", "== 5")}
     found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, after)
