@@ -120,6 +120,19 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         {**BROKEN, "tests/test_a.py": None, "more/test_a.py": TEST},
         {"test_adds": "lost"},
     ),
+    "left out by a pattern in place of many names, and another file has a test of its name": (
+        {
+            **PROGRAM,
+            "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\naddopts = '--ignore tests/load_a.py --ignore tests/load_b.py'\n",
+            "tests/test_a.py": TEST,
+            "tests/test_b.py": "def test_adds():\n    assert True\n",
+        },
+        {
+            **BROKEN,
+            "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\naddopts = '--ignore-glob tests/*_a.py'\n",
+        },
+        {"test_adds": "lost"},
+    ),
     "moved to where everybody sees that it fails": (
         {**IN_TESTS, "tests/test_a.py": TEST},
         {**BROKEN, "tests/test_a.py": None, "tests/more/test_a.py": TEST},
