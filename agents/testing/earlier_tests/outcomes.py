@@ -17,7 +17,7 @@ from agents.testing.earlier_tests.texts import (
     compare,
     demands_something,
     deselects_more,
-    differs_by_rounding,
+    differs_little,
     evades_more,
     expects_failure_more,
     failed_at_assertion,
@@ -206,7 +206,7 @@ def _is_held_roughly(found: TestEvidence, difference: Difference) -> bool:
     """Whether the value that was demanded stays, the code of before meets it, and the new one only comes near."""
     if not found.is_blind or found.before is None or found.after is None:
         return False
-    return is_rougher(found.before, found.after) and not differs_by_rounding(difference.demanded, found.output)
+    return is_rougher(found.before, found.after) and not differs_little(difference.demanded, found.output)
 
 
 def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference]:
@@ -215,7 +215,7 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
     shared = [each for each in shared if not is_script(each.path)]
     less = [each for each in shared if each.is_less]
     told = less or [each for each in shared if each.removed or each.added]
-    chosen = max(told, key=lambda each: _rate_telling(found.output, each), default=None)
+    chosen = max(told, key=lambda each: _rate_by_output(found.output, each), default=None)
     difference = Difference()
     if chosen is not None:
         path = "" if chosen.path == found.path else chosen.path
@@ -223,7 +223,7 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
     return _lose_if(found, bool(less) or found.is_blind or _expects_its_failure(found)), difference
 
 
-def _rate_telling(output: str, shared: SharedChange) -> tuple[bool, float]:
+def _rate_by_output(output: str, shared: SharedChange) -> tuple[bool, float]:
     """How much of what became of a shared file an output tells: its name, and the share of its lines."""
     lines = [line for line in shared.removed if len(line) > _TELLING]
     return _names_file(output, shared.path), sum(line in output for line in lines) / (len(lines) or 1)

@@ -246,7 +246,7 @@ def is_rougher(before: Version, after: Version) -> bool:
     return first == second and before.code != after.code
 
 
-def differs_by_rounding(demanded: Sequence[str], output: str) -> bool:
+def differs_little(demanded: Sequence[str], output: str) -> bool:
     """Whether an output shows a number that is next to one that was demanded, as sums of fractions are."""
     wanted = [float(number) for line in demanded for number in _NUMBER.findall(line)]
     shown = [float(number) for number in _NUMBER.findall(output)]

@@ -664,7 +664,7 @@ async def test_a_vitest_that_knows_no_lines_is_run_without(earlier: Earlier) -> 
     assert [(each.id, each.outcome.value) for each in found.tests] == [("sums.test.js::adds", "lost")], found
 
 
-_OLD_MOCHA = """#!/usr/bin/env node
+_MOCHA_2 = """#!/usr/bin/env node
 const given = process.argv.slice(2);
 for (const each of given) {
   if (/^--(reporter-option|no-bail)$/.test(each)) {
@@ -688,7 +688,7 @@ async def test_a_mocha_that_knows_none_of_our_options_is_run_without(earlier: Ea
         "package.json": '{"scripts": {"test": "mocha --reporter spec"}}',
         "sums.js": "exports.add = (a, b) => a + b;\n",
         "test/sums.js": "require('assert').equal(require('../sums').add(2, 2), 4);\n",
-        "old/mocha": _OLD_MOCHA,
+        "old/mocha": _MOCHA_2,
     }
     setup = "sh -c 'mkdir -p node_modules/.bin && cp old/mocha node_modules/.bin/ && chmod +x node_modules/.bin/mocha'"
     found = await earlier(files, {"sums.js": "exports.add = (a, b) => a - b;\n", "test/sums.js": None}, setup=setup)
