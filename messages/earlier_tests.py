@@ -39,10 +39,11 @@ _BECAME = {
 def explain_lost(test: EarlierTest) -> str:
     """What is wrong with a test that fails and that nothing stands in for, and what to do: a few sentences."""
     demanded = f" It demanded {'; '.join(map(_quote, test.demanded[:3]))}." if test.demanded else ""
+    shared = "" if test.shared_path is None else f" ({_quote(test.shared_path)})"
     return (
         f"The test `{test.id}` passed before this change and fails on its code, and nothing in its place demands the "
-        f"same. {_BECAME[test.fate]}{_explain_blind(test)}.{demanded} Mend the code, or let a test say what holds now. "
-        "If it was meant to go, a maintainer says so."
+        f"same. {_BECAME[test.fate]}{shared}{_explain_blind(test)}.{demanded} Mend the code, or let a "
+        "test say what holds now. If it was meant to go, a maintainer says so."
     )
 
 
@@ -88,10 +89,15 @@ def _render_lost(test: EarlierTest) -> str:
     where = inline_path(test.path if test.line is None else f"{test.path}:{test.line}", 160)
     head = (
         f"**{inline_code(test.id, 160)} fails.** It passed before this change, and nothing in its place demands the "
-        f"same. {_BECAME[test.fate]} ({where} before){_explain_blind(test)}."
+        f"same. {_BECAME[test.fate]} ({where} before{_name_shared(test)}){_explain_blind(test)}."
     )
     demanded = _show("It demanded:", "\n".join(test.demanded[:_LINES]))
     return "\n\n".join(filter(None, [head, demanded, _show("Now:", test.output[-_OUTPUT:])]))
+
+
+def _name_shared(test: EarlierTest) -> str:
+    """The file that says what it demands, where that is not its own: the name of a test may not tell."""
+    return "" if test.shared_path is None else f", by {inline_path(test.shared_path, 160)}"
 
 
 def _explain_blind(test: EarlierTest) -> str:
@@ -108,7 +114,8 @@ def _render_changed(changed: Sequence[EarlierTest]) -> str:
     if not changed:
         return ""
     rows = [
-        f"| {inline_code(each.id, 120)} | {_cell(each.demanded)} | {_cell(each.now)} |" for each in changed[:_CHANGED]
+        f"| {inline_code(each.id, 120)}{_name_shared(each)} | {_cell(each.demanded)} | {_cell(each.now)} |"
+        for each in changed[:_CHANGED]
     ]
     more = _count_rest(len(changed) - _CHANGED, "more", "more")
     blind = [each for each in changed if each.is_blind]

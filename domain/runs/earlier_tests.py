@@ -49,6 +49,7 @@ class EarlierTest(_Value):
     :param line: of the test there, from 1; None if unknown.
     :param demanded: the lines that demanded what does not hold any more.
     :param now: the lines that stand in their place.
+    :param shared_path: of the file that these lines are in, where tests share it; None if they are the test's own.
     :param is_blind: whether what stands in its place passes on the code of before as well.
     :param output: the last lines that it printed on the new code.
     :param names: what it names and the program has no more, for people.
@@ -63,6 +64,7 @@ class EarlierTest(_Value):
     fate: Fate
     demanded: tuple[str, ...] = ()
     now: tuple[str, ...] = ()
+    shared_path: str | None = None
     is_blind: bool = False
     output: str = Field(default="", max_length=2_000)
     names: tuple[str, ...] = ()

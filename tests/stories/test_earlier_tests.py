@@ -136,6 +136,19 @@ async def test_another_expectation_is_shown_in_a_table(story: Story) -> None:
     assert story.comments(pull) == []
 
 
+async def test_the_file_of_an_expectation_that_tests_share_is_named(story: Story) -> None:
+    """The test's own name may be a number, and its text is as it was."""
+    test = (
+        "import pathlib\n\nimport shop\n\n\ndef test_data():\n"
+        "    for each in pathlib.Path(__file__).parent.joinpath('data').iterdir():\n"
+        "        assert shop.total([1, 2]) == int(each.read_text())\n"
+    )
+    files = {"tests/test_data.py": test, "tests/data/one-and-two.txt": "3\n"}
+    pull, _, _ = await propose(story, {"shop.py": BROKEN, "tests/data/one-and-two.txt": "2\n"}, files=files)
+    row = "| `tests/test_data.py::test_data`, by `tests/data/one-and-two.txt` | `3` | `2` |"
+    assert row in read_section(find_check(story, pull))
+
+
 async def test_another_expectation_that_the_code_of_before_meets_as_well_is_told_apart(story: Story) -> None:
     """It may be widened for something new, or weakened: the check says that it cannot tell, and nobody is accused."""
     changed = TEST.replace("total([1, 2]) == 3", "total([0, 2]) == 2")

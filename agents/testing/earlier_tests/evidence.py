@@ -295,7 +295,8 @@ class Collector:
         if ran.not_run or not ran.cases or is_broken:
             return [*evidence]
         paths = {*ran.loading, *(case.path for case in ran.cases.values())}
-        names = {*map(_name_alone, ran.cases.values())}
+        elsewhere = (case for case in ran.cases.values() if case.path not in self._sides.head)
+        names = {*map(_name_alone, elsewhere)}  # of which the report does not tell a file
         unreached = {name for name, path, cases in failing if path not in paths and not cases & names}
         return [replace(each, is_unreached=each.id in unreached) for each in evidence]
 

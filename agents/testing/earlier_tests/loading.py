@@ -76,6 +76,7 @@ def _stub_require(found: re.Match[str], shorts: Collection[str]) -> str:
     return " ".join(f"const {name} = undefined;" for name in names)
 
 
+_BENCHMARK = re.compile(r"^func Benchmark[^\n]*\{\n(?:[^}\n][^\n]*\n|\n)*\}", re.MULTILINE)
 _PLACE = r"(?P<path>[\w./@+-]*%s)[:(](?P<line>\d+)|-->\s*(?P<other>[\w./@+-]*%s):(?P<number>\d+)"
 
 
@@ -87,15 +88,24 @@ def find_error_lines(path: str, output: str) -> tuple[int, ...]:
 
 
 def cut_tests(text: str, tests: Sequence[TestText], lines: Collection[int]) -> tuple[str, tuple[TestText, ...]]:
-    """A file without the tests in which some lines are, and these tests; any other line is only emptied.
+    """A file without the tests and benchmarks in which some lines are, and these tests; an import is only emptied.
 
     The numbers of all other lines stay.
     """
     cut = tuple(test for test in tests if any(test.start <= line <= test.end for line in lines))
     within = {line for test in cut for line in range(test.start, test.end + 1)}
-    emptied = within | {line for line in lines if _is_import(text, line)}
+    emptied = within | {line for line in lines if _is_import(text, line)} | _find_benchmarks(text, lines)
     kept = ["" if number in emptied else line for number, line in enumerate(text.split("\n"), 1)]
     return "\n".join(kept), cut
+
+
+def _find_benchmarks(text: str, lines: Collection[int]) -> set[int]:
+    """The lines of the benchmarks of Go in which some lines are: one that is not built keeps all tests from running."""
+    spans = [
+        range(text.count("\n", 0, each.start()) + 1, text.count("\n", 0, each.end()) + 2)
+        for each in _BENCHMARK.finditer(text)
+    ]
+    return {number for span in spans if any(line in span for line in lines) for number in span}
 
 
 def _is_import(text: str, line: int) -> bool:

@@ -17,10 +17,12 @@ from agents.testing.earlier_tests.texts import (
     compare,
     demands_something,
     deselects_more,
+    differs_little,
     evades_more,
     expects_failure_more,
     failed_at_assertion,
     find_failing_line,
+    is_rougher,
     keeps_literals,
     quote,
 )
@@ -121,6 +123,7 @@ def judge(found: TestEvidence) -> EarlierTest:
         fate=fate,
         demanded=cut_lines(difference.demanded or (quote(found.before, line) if found.before else ())),
         now=cut_lines(difference.now),
+        shared_path=difference.path or None,
         is_blind=found.is_blind,
         output=found.output[-OUTPUT:],
         names=found.gone if outcome is EarlierOutcome.gone else (),
@@ -183,6 +186,7 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
         case Fate.rewritten:
             is_lost = difference.is_less or _expects_its_failure(found)
             is_lost = is_lost or (found.is_blind if found.after is None else not demands_something(found.after))
+            is_lost = is_lost or _is_held_roughly(found, difference)
             return _lose_if(found, is_lost), difference
 
 
@@ -198,17 +202,31 @@ def _expects_its_failure(found: TestEvidence) -> bool:
     return failed_at_assertion(found.output) and any(expects_failure_more(*pair) for pair in pairs)
 
 
+def _is_held_roughly(found: TestEvidence, difference: Difference) -> bool:
+    """Whether the value that was demanded stays, the code of before meets it, and the new one only comes near."""
+    if not found.is_blind or found.before is None or found.after is None:
+        return False
+    return is_rougher(found.before, found.after) and not differs_little(difference.demanded, found.output)
+
+
 def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference]:
     """Where the test itself is the same, what it shares with others decides whether it checks less."""
     shared = [*([found.rest] if found.rest is not None else []), *found.shared]
     shared = [each for each in shared if not is_script(each.path)]
     less = [each for each in shared if each.is_less]
     told = less or [each for each in shared if each.removed or each.added]
-    named = [each for each in told if _names_file(found.output, each.path)]
-    named += [each for each in told if any(len(line) > _TELLING and line in found.output for line in each.removed)]
-    chosen = next(iter([*named, *told]), None)
-    difference = Difference() if chosen is None else Difference(chosen.removed[:6], chosen.added[:6], bool(less))
+    chosen = max(told, key=lambda each: _rate_by_output(found.output, each), default=None)
+    difference = Difference()
+    if chosen is not None:
+        path = "" if chosen.path == found.path else chosen.path
+        difference = Difference(chosen.removed[:6], chosen.added[:6], bool(less), path)
     return _lose_if(found, bool(less) or found.is_blind or _expects_its_failure(found)), difference
+
+
+def _rate_by_output(output: str, shared: SharedChange) -> tuple[bool, float]:
+    """How much of what became of a shared file an output tells: its name, and the share of its lines."""
+    lines = [line for line in shared.removed if len(line) > _TELLING]
+    return _names_file(output, shared.path), sum(line in output for line in lines) / (len(lines) or 1)
 
 
 def _names_file(output: str, path: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import IntEnum
+from math import isclose
 
 from agents.syntax.tests import TestText
 
@@ -108,6 +109,14 @@ _EXPECTS_FAILURE = re.compile(
     r"should_panic|expectedFailure|\bfailing\(|(?:raises?(?:_error)?|throws?|expectException)\W[^,)]*Assert\w*(?:Error|Fail)",
     re.IGNORECASE,
 )
+_ROUGHLY = re.compile(
+    r"close_?to\b|approx|almost_?(?:equal|eq)|in_?(?:delta|epsilon)\b|with_?delta|be_within|\.within\(|is_?close|"
+    r"all_?close|\b(?:[ar]tol|abs_tol|rel_tol|tolerance|epsilon|delta|places)\s*[=:]\s*[-.\d]",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:_\d+)*(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_LAST_NUMBER = re.compile(r"-?\d[\w.+-]*(?=\s*\)[\s);]*$)")
+_ROUNDING = 1e-6  # of a value
 _ASSERTED = re.compile(r"\bassert(?:ion)?\b[^\n]* failed|AssertionError|AssertionFailed|Failed asserting")
 _BRACKET, _QUOTED = re.compile(r"[()]"), re.compile(r"\"[^\"]*\"|'[^']*'")
 _LONGEST_CHECK = 8  # lines after the first of a check that is shown as one
@@ -143,11 +152,13 @@ class Difference:
 
     :param demanded: what it demanded and is not there any more; :param now: what stands there.
     :param is_less: whether that demands less, or keeps the test from failing.
+    :param path: of the file that has these lines; empty if it is the test's own.
     """
 
     demanded: tuple[str, ...] = ()
     now: tuple[str, ...] = ()
     is_less: bool = False
+    path: str = ""
 
 
 def list_versions(path: str, text: str, tests: Sequence[TestText]) -> list[Version]:
@@ -221,6 +232,25 @@ def deselects_more(removed: Sequence[str], added: Sequence[str]) -> bool:
 def checks_less(removed: Sequence[str], added: Sequence[str]) -> bool:
     """Whether lines that took the place of others demand less than they did."""
     return _measure(added) < _measure(removed)
+
+
+def is_rougher(before: Version, after: Version) -> bool:
+    """Whether a test asks for the same values as before, with a tolerance that it did not have, or another one."""
+    old, new = (sum(len(_ROUGHLY.findall(line)) for line in each.code) for each in (before, after))
+    if new > old:
+        return keeps_literals(before, after)
+    first, second = (
+        [_LAST_NUMBER.sub("", line) if _ROUGHLY.search(line) else line for line in each.code]
+        for each in (before, after)
+    )
+    return first == second and before.code != after.code
+
+
+def differs_little(demanded: Sequence[str], output: str) -> bool:
+    """Whether an output shows a number that is next to one that was demanded, as sums of fractions are."""
+    wanted = [float(number) for line in demanded for number in _NUMBER.findall(line)]
+    shown = [float(number) for number in _NUMBER.findall(output)]
+    return any(one != other and isclose(one, other, rel_tol=_ROUNDING) for one in wanted for other in shown)
 
 
 def measure_likeness(one: Version, other: Version) -> float:

@@ -23,7 +23,11 @@ _SCRIPTS = re.compile(r"tests?\b|unit\b|mocha|jest|vitest|ava\b|tape")
 _IN_A_SHELL = re.compile(r"[|<>$`;()\n\\]|(?<!&)&(?!&)|\|\|")
 _WITH_LINES = "--includeTaskLocation"
 """Has vitest 2 and later tell the lines of tests."""
+_OURS = {_WITH_LINES: 0, "--reporter-option": 1, "--no-bail": 0}
+"""The options that Forge adds and old versions of vitest and mocha refuse, with the values that follow each."""
+_UNKNOWN = re.compile(rb"nknown option [`'](--[\w-]+)")
 _LIKE_NODE = frozenset({"node", "tsx"})
+_REPORTS = frozenset({"--reporter", "-R"})
 _STOPS = frozenset({"--bail", "-b", "--fail-fast"})
 _TAKES_A_VALUE = frozenset({*"rcRtgfpu", "require", "config", "import", "loader", "project", "projects", "root", "env"})
 _TAKES_A_VALUE_TOO = frozenset(
@@ -102,7 +106,7 @@ def _find_call(script: str, name: str) -> _Call | None:
 
 
 def _read_options(words: Sequence[str], environment: tuple[tuple[str, str], ...], *, is_whole: bool) -> _Call:
-    """The options and places of a call, without those that end a run at its first failure."""
+    """The options and places of a call, without those that end a run at its first failure or report in another way."""
     options: list[str] = []
     places: list[str] = []
     for index, word in enumerate(words):
@@ -111,6 +115,8 @@ def _read_options(words: Sequence[str], environment: tuple[tuple[str, str], ...]
             before.startswith("-") and "=" not in before and before.lstrip("-") in _TAKES_A_VALUE | _TAKES_A_VALUE_TOO
         )
         if word.partition("=")[0] in _STOPS or (before in _STOPS and word.isdigit()):
+            continue
+        if word.partition("=")[0] in _REPORTS or before in _REPORTS:
             continue
         if word.startswith("-") or takes:
             options.append(word)
@@ -143,13 +149,17 @@ def _make_jest(call: _Call, reason: str, is_whole: bool) -> Runner:
 
 
 def drop_unknown(words: Sequence[str], printed: bytes) -> tuple[str, ...]:
-    """The words of a command without an option that this version of vitest does not know yet; else none."""
-    is_unknown = f"Unknown option `{_WITH_LINES}`".encode() in printed
-    return tuple(word for word in words if word != _WITH_LINES) if is_unknown else ()
+    """The words of a command without an option of ours that this version of the runner does not know yet; else none."""
+    named = _UNKNOWN.search(printed)
+    option = named[1].decode() if named else ""
+    if option not in _OURS or option not in words:
+        return ()
+    at = words.index(option)
+    return (*words[:at], *words[at + 1 + _OURS[option] :])
 
 
 def _make_vitest(call: _Call, reason: str, is_whole: bool) -> Runner:
-    options = _drop(call.options, "--run", "--watch", "--coverage", "--reporter")
+    options = _drop(call.options, "--run", "--watch", "--coverage")
     places = tuple(word for word in call.places if word not in {"run", "watch", "dev"})
     report = ("--reporter=default", "--reporter=json", "--outputFile.json={results}/vitest.json", _WITH_LINES)
     words = ("npx", "--no-install", "vitest", "run", *options, *report, "--bail=0")
@@ -168,7 +178,7 @@ def _make_vitest(call: _Call, reason: str, is_whole: bool) -> Runner:
 
 
 def _make_mocha(call: _Call, reason: str, is_whole: bool) -> Runner:
-    options = _drop(call.options, "--watch", "-w", "--reporter")
+    options = _drop(call.options, "--watch", "-w")
     report = ("--reporter", "json", "--reporter-option", "output={results}/mocha.json")
     return Runner(
         Framework.mocha,

@@ -76,10 +76,10 @@ class Played(BaseModel):
 
     @property
     def is_named(self) -> bool:
-        """Whether the failing test is among them."""
+        """Whether the failing test is among them, by its name or by the file that says what it demands."""
         wanted = _simplify(self.change.failing_test or "")
         return any(
-            _simplify(each.id) in wanted or wanted in _simplify(each.id)
+            _simplify(each.id) in wanted or wanted in _simplify(each.id) or wanted in _simplify(each.shared_path or "")
             for each in (*self.said.lost, *self.said.changed)
         )
 

@@ -500,6 +500,22 @@ async def test_where_a_test_of_rust_stands_makes_no_difference(earlier: Earlier,
     assert bool(found.holding) == (not outcomes), found
 
 
+async def test_a_benchmark_of_go_that_names_what_is_gone_takes_no_test_with_it(earlier: Earlier) -> None:
+    example = EXAMPLES["go"]
+    twice = "\nfunc twice(a int) int { return Add(a, a) }\n"
+    test = (
+        example.files["sums_test.go"]
+        + "\nfunc TestTwice(t *testing.T) {\n\tif twice(2) != 4 {\n\t\tt.Error()\n\t}\n}\n"
+    )
+    test += "\nfunc BenchmarkTwice(b *testing.B) {\n\tfor i := 0; i < b.N; i++ {\n\t\ttwice(2)\n\t}\n}\n"
+    files = {**example.files, "sums.go": example.files["sums.go"] + twice, "sums_test.go": test}
+    found = await earlier(files, {path: files[path].replace("wice", "ouble") for path in ("sums.go", "sums_test.go")})
+    assert (found.holding, [(each.id, each.outcome.value) for each in found.tests], found.not_run) == (
+        *(1, [("sums_test.go::TestTwice", "gone")]),
+        (),
+    )
+
+
 async def test_a_helper_of_go_that_is_named_as_tests_are_is_shown(earlier: Earlier) -> None:
     files = {
         **EXAMPLES["go"].files,
@@ -646,6 +662,37 @@ async def test_a_vitest_that_knows_no_lines_is_run_without(earlier: Earlier) -> 
     change: Changed = {"sums.js": "exports.add = (a, b) => a - b;\n", "sums.test.js": None}
     found = await earlier(files, change, setup=setup)
     assert [(each.id, each.outcome.value) for each in found.tests] == [("sums.test.js::adds", "lost")], found
+
+
+_MOCHA_2 = """#!/usr/bin/env node
+const given = process.argv.slice(2);
+for (const each of given) {
+  if (/^--(reporter-option|no-bail)$/.test(each)) {
+    console.error("  error: unknown option `" + each + "'");
+    process.exit(1);
+  }
+}
+const failures = [], passes = [];
+for (const name of given.filter((each) => !/^(--reporter|json)$/.test(each))) {
+  try { require(process.cwd() + '/' + name); passes.push({fullTitle: 'adds'}); }
+  catch (error) { failures.push({fullTitle: 'adds', err: {message: error.message, stack: error.stack}}); }
+}
+console.log(JSON.stringify({stats: {}, failures, passes}, null, 2));
+process.exitCode = failures.length;
+"""
+
+
+async def test_a_mocha_that_knows_none_of_our_options_is_run_without(earlier: Earlier) -> None:
+    """Its script asks for another report, with a word that is no file."""
+    files = {
+        "package.json": '{"scripts": {"test": "mocha --reporter spec"}}',
+        "sums.js": "exports.add = (a, b) => a + b;\n",
+        "test/sums.js": "require('assert').equal(require('../sums').add(2, 2), 4);\n",
+        "old/mocha": _MOCHA_2,
+    }
+    setup = "sh -c 'mkdir -p node_modules/.bin && cp old/mocha node_modules/.bin/ && chmod +x node_modules/.bin/mocha'"
+    found = await earlier(files, {"sums.js": "exports.add = (a, b) => a - b;\n", "test/sums.js": None}, setup=setup)
+    assert [(each.id, each.outcome.value) for each in found.tests] == [("test/sums.js::adds", "lost")], found
 
 
 _OWN: Files = {

@@ -41,6 +41,20 @@ async def test_a_check_that_stretches_over_lines_is_shown_as_a_whole(earlier: Ea
     assert (changed.demanded, changed.now) == (("assert ( add( 2, 2 ) == 4 )",), ("assert ( add( 2, 2 ) == 0 )",))
 
 
+async def test_of_files_that_tests_share_the_one_is_told_whose_lines_a_test_printed(earlier: Earlier) -> None:
+    """Some lines of it are in the others, too."""
+    program = "def render(name):\n    return f'<style left>\\n<style {name}>\\n'\n"
+    test = "import pathlib\nimport pytest\nfrom marks import render\n\n\n@pytest.mark.parametrize('name', ['all', 'one'])\ndef test_marks(name):\n    assert render(name) == (pathlib.Path(__file__).parent / 'data' / f'{name}.txt').read_text()\n"
+    data = {f"tests/data/{name}.txt": f"<style left>\n<style {name}>\n" for name in ("all", "one")}
+    before = {"marks.py": program, "pytest.ini": "[pytest]\npythonpath = .\n", "tests/test_marks.py": test, **data}
+    changed = {path: before[path].replace("style", "align") for path in ("marks.py", *data)}
+    found = await earlier(before, changed)
+    assert {each.id.partition("[")[2]: each.shared_path for each in found.select(EarlierOutcome.changed)} == {
+        "all]": "tests/data/all.txt",
+        "one]": "tests/data/one.txt",
+    }
+
+
 async def test_a_test_that_still_fails_is_seen_by_everybody(earlier: Earlier) -> None:
     after = {**BROKEN, "tests/test_sums.py": TEST.replace("== 4", "== 5")}
     found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, after)
@@ -70,6 +84,7 @@ ON_GREET = "import pytest\nfrom sums import greet\n\n\ndef test_loud():\n    ass
 
 BY_FIXTURE = "import pytest\nfrom sums import add, halve\n\n\n@pytest.fixture\ndef half():\n    with pytest.raises(TypeError):\n        halve()\n    try:\n        return halve(add(2, 2))\n    except Exception:\n        raise RuntimeError('nothing')\n\n\ndef test_halves(half):\n    assert half == 2\n\n\ndef test_adds():\n    assert add(1, 1) == 2\n"
 RANGE = "from sums import add\n\n\ndef test_adds():\n    for n in range(4):\n        assert add(2, n) == 2 + n\n"
+ROUGHLY = "import pytest\nfrom sums import add\n\n\ndef test_adds():\n    assert add(2, 2) == pytest.approx(4, abs=1)\n"
 CONSTANT = "from sums import add\n\nSUM = 4\n\n\ndef test_adds():\n    assert add(2, 2) == SUM\n"
 BESIDE = (
     "from sums import add\n\n\ndef check(a, b):\n    assert a == b\n\n\ndef test_adds():\n    check(add(2, 2), 4)\n"
@@ -105,6 +120,19 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         {**BROKEN, "tests/test_a.py": None, "more/test_a.py": TEST},
         {"test_adds": "lost"},
     ),
+    "left out by a pattern in place of many names, and another file has a test of its name": (
+        {
+            **PROGRAM,
+            "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\naddopts = '--ignore tests/load_a.py --ignore tests/load_b.py'\n",
+            "tests/test_a.py": TEST,
+            "tests/test_b.py": "def test_adds():\n    assert True\n",
+        },
+        {
+            **BROKEN,
+            "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\naddopts = '--ignore-glob tests/*_a.py'\n",
+        },
+        {"test_adds": "lost"},
+    ),
     "moved to where everybody sees that it fails": (
         {**IN_TESTS, "tests/test_a.py": TEST},
         {**BROKEN, "tests/test_a.py": None, "tests/more/test_a.py": TEST},
@@ -123,6 +151,31 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
     "weakened": (
         {**PROGRAM, "tests/test_a.py": TEST},
         {**BROKEN, "tests/test_a.py": TEST.replace("== 4", "is not None")},
+        {"test_adds": "blind"},
+    ),
+    "held only roughly": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {
+            **BROKEN,
+            "tests/test_a.py": TEST.replace("from sums", "import pytest\nfrom sums").replace(
+                "4\n", "pytest.approx(4, abs=9)\n"
+            ),
+        },
+        {"test_adds": "lost"},
+    ),
+    "held more roughly": (
+        {**PROGRAM, "tests/test_a.py": ROUGHLY},
+        {**BROKEN, "tests/test_a.py": ROUGHLY.replace("abs=1)", "abs=9)")},
+        {"test_adds": "lost"},
+    ),
+    "held but for what rounding leaves": (
+        {**PROGRAM, "tests/test_a.py": TEST.replace("(2, 2) == 4", "(0.5, 0.2) == 0.7")},
+        {
+            "sums.py": "def add(a, b):\n    return a + b + 1e-9\n",
+            "tests/test_a.py": TEST.replace("from sums", "import pytest\nfrom sums").replace(
+                "(2, 2) == 4", "(0.5, 0.2) == pytest.approx(0.7, rel=1e-6)"
+            ),
+        },
         {"test_adds": "blind"},
     ),
     "emptied": (
