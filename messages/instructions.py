@@ -428,6 +428,11 @@ def refuse_stranger(login: str) -> str:
     return f"{inline_code(login)}, only people with the role {find_role(Verb.ask)} may ask Forge for something here."
 
 
+def explain_issue_answer() -> str:
+    """For words on an issue whose run ended with questions."""
+    return "`/forge run` goes on with what you said, and `/forge plan` only plans. To end it here, close the issue."
+
+
 def leave_to_workflows() -> str:
     """In place of the outcome of tests that the repository's own workflows run."""
     return "the repository's own workflows run them"

@@ -8,7 +8,7 @@ from domain.config.review import ReadMode
 from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.findings import Finding, Layer
 from domain.review.locked_packages import LockChange
-from domain.review.reading import NOTHING_HELD, HeldConventions
+from domain.review.reading import NOTHING_HELD, Effort, HeldConventions
 from domain.review.review import IfUnread, IssueAnswer, LayerReport, ProtectedContents, Risk, RiskLevel
 from safety.eligibility import is_included
 from safety.risk import RISKY, is_risky, weigh_layer
@@ -62,9 +62,10 @@ class CheckedChange(BaseModel):
         return self.risk.level_unasked is RiskLevel.low
 
     def wants_a_model(self, configuration: Configuration) -> bool:
-        """Whether a model should read it if one is set up: every change of source, and what is of low risk."""
-        asked = configuration.review.may_ask_model
-        return asked and (self.has_source or self.is_low or self.needs_a_model(configuration))
+        """Whether a model should read it if one is set up: every change of source, what is of low risk, and what
+        somebody wants read deeply."""
+        wanted = self.is_low or configuration.review.effort is Effort.deep
+        return configuration.review.may_ask_model and (self.has_source or wanted or self.needs_a_model(configuration))
 
     def needs_a_model(self, configuration: Configuration) -> bool:
         """Whether a person is asked if no model can read it."""

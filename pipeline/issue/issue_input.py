@@ -175,7 +175,8 @@ async def _build_task(
         role = roles.get(by.author_id, "none")
         return AuthoredText(login=by.author_login, role=role, text=by.body, by=writers)
 
-    texts = [(each.comment, write(each.comment, each.by)) for each in heard.comments]
+    telling = [each for each in heard.comments if _drop_commands(each.comment.body)]
+    texts = [(each.comment, write(each.comment, each.by)) for each in telling]
     since = None if earlier is None else earlier.at
     return PlanningTask(
         number=run.number,

@@ -13,6 +13,7 @@ from domain.config.configuration import Configuration
 from domain.errors import CodeAccessError
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
+from domain.review.reading import Effort
 from domain.text.redaction import redact_outgoing
 from pipeline.review.surroundings import Surroundings
 from safety.impact import list_riskiest
@@ -77,7 +78,7 @@ def plan_questions(checked: CheckedChange, shown: Shown, configuration: Configur
         related=shown.around.related,
         riskiest=list_riskiest(shown.change.files, checked.findings, configuration.paths.sensitive),
         written=shown.written,
-        texts=checked.is_low,
+        texts=checked.is_low or configuration.review.effort is Effort.deep,
         says=effort.says,
     )
 

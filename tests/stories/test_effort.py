@@ -91,6 +91,18 @@ async def test_deep_effort_on_request_takes_the_strong_model_and_says_what_it_co
         assert (len(fast.calls), len(strong.calls)) == (3, 3)  # which conventions are rules is known
 
 
+async def test_deep_effort_reads_documents(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    document = "# Rates\n\nSee [the list](https://rates.example).\n"
+    _, alice, pull, _ = await _open(story, files={"docs/rates.md": document})
+    assert model.calls == []
+    story.clock.move(seconds=1)
+    await alice.comment(pull, "/forge review deep")
+    await story.settle()
+    assert "See [the list]" in model.calls[0].content
+    story.pass_over(pull)
+
+
 async def test_deep_effort_without_a_strong_model_takes_the_fast_one_and_says_so(tmp_path: Path) -> None:
     fast = ScriptedModel(name="fast")
     models = Models.pair(fast.language_model, fast.language_model)

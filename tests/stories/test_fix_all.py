@@ -1,13 +1,14 @@
 """One commit that fixes what can be fixed of a pull request's open findings: ``/forge fix all``."""
 
 from inline_snapshot import snapshot
+from pydantic import JsonValue
 
 from agents.llm.scripted import Fails, ScriptedModel
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
 from tests.world.automation import APP, at_level, open_pull_request, settle_looks
 from tests.world.credentials import LEAKING
-from tests.world.model_findings import ASKED, FIXED, ONE_LINE, PAY, RIGHT, WRONG, find_division, find_own
+from tests.world.model_findings import ASKED, FIXED, ONE_LINE, PAY, RIGHT, WRONG, claim, find_division, find_own
 from tests.world.replies import mask
 
 UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
@@ -107,6 +108,22 @@ async def test_what_is_known_and_what_a_model_makes_meet_in_one_file(
     [made] = repository.git.commits_between(head, pull.head_sha)
     assert read(repository, made.sha, "billing/pay.py") == PAY.replace(WRONG, RIGHT)
     assert hear(story, pull).startswith("SHA is on `feature`. Of 2 findings: 2 fixed.")
+    story.pass_over(pull)
+
+
+async def test_what_a_known_fix_beside_it_mends_is_fixed(story_with_model: Story, model: ScriptedModel) -> None:
+    """The agent that is to fix it sees the code with the known fixes in it, and says that it is gone."""
+    story = story_with_model
+    said = {**claim(2, "import sys"), "path": "app.py", "message": "Importing this here starts a second loop."}
+    model.when("+ import sys", {"findings": [said, claim()]})
+    model.when("len(prices)", {"findings": [said, claim()]})
+    model.when("== candidates", {"verdicts": [{"number": n, "confirmed": True, "confidence": 0.9} for n in (1, 2)]})
+    repository, alice, _ = await at_level(story, 1)
+    pull, _ = await open_pull_request(story, repository, alice, {"app.py": UNUSED, "billing/pay.py": PAY})
+    model.when(ASKED, ONE_LINE, {**FIXED, "gone": list[JsonValue](story.finding_names(pull, "second loop"))})
+    await alice.comment(pull, "/forge fix all")
+    await settle_looks(story)
+    assert hear(story, pull).startswith("SHA is on `feature`. Of 3 findings: 3 fixed. ")
     story.pass_over(pull)
 
 

@@ -145,6 +145,15 @@ async def test_a_hopeless_issue_is_asked_back(story_with_model: Story, model: Sc
     assert (await asked.run()).reason == "questions"
 
 
+async def test_who_answers_without_a_command_hears_what_goes_on(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model, body="")
+    model.when("Title: Discounts", {"plan": None, "questions": ["A discount on what, and who may give it?"]})
+    await asked.comment(asked.alice, "/forge plan")
+    said = await asked.comment(asked.alice, f"@{story_with_model.github.app.slug} no, nothing to do")
+    assert "`/forge run` goes on with what you said" in said
+    assert len(model.calls) == 1
+
+
 async def test_no_is_an_answer(story_with_model: Story, model: ScriptedModel) -> None:
     """The planner is told what it asked, and may find that there is nothing to do."""
     asked = await open_issue(story_with_model, body="Discounts?")

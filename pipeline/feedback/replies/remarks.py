@@ -11,10 +11,11 @@ from agents.review.model.questions import flatten_markdown
 from agents.syntax.quotes import asks_something, call_reviewer, find_mentions, find_source, split_quotes
 from domain.commands import ReadRemark, ReadReply
 from domain.github.conversation import Remark
-from domain.runs.run import RepositoryRef
+from domain.runs.run import ReasonCode, RepositoryRef
 from domain.slash.commands import LONGEST_WORDS, TextCommand
 from domain.slash.verbs import Verb
 from memory.deliveries.command_counts import claim_notice
+from memory.runs import runs
 from messages import instructions as instruction_texts
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
@@ -68,6 +69,9 @@ async def _find_target(services: Services, command: ReadRemark | ReadReply, guid
     number = command.number if command.is_pull_request else None
     actor = await load_actor(services, command.repository, number, command.sender, judges=False)
     request = AnswerRequest(comment=command, asked=asked, index=0, replied_to=replied_to)
+    if not asks_something(words) and await _answers_issue(services, command):
+        told = instruction_texts.explain_issue_answer()
+        return RemarkTarget(outcome="an answer to the questions of a run", refused=told, request=request)
     if authorise(asked, actor.facts) is not None:
         is_told = replied_to.is_mention and await claim_notice(services.database, guid, "stranger")
         told = instruction_texts.refuse_stranger(command.sender.login) if is_told else ""
@@ -75,6 +79,14 @@ async def _find_target(services: Services, command: ReadRemark | ReadReply, guid
     queued = await find_run(services, command, actor, asked.verb, request.make_key(guid))
     refused = queued.refused if asks_something(words) else ""
     return RemarkTarget(run_id=queued.run_id, outcome="not read now", refused=refused, request=request)
+
+
+async def _answers_issue(services: Services, command: ReadRemark | ReadReply) -> bool:
+    """Whether the newest run of an issue ended with questions: its planner reads what people say since."""
+    if command.is_pull_request:
+        return False
+    past = await runs.list_for_pull_request(services.database, command.repository.id, command.number)
+    return bool(past) and past[0].run.reason is ReasonCode.questions
 
 
 def _select_words(command: ReadRemark | ReadReply) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from domain.review.findings import Finding
+from domain.review.identity import find_again
 from domain.review.review import RiskLevel
 from domain.runs.next_step import SendBack
 from domain.runs.patches import ChangedFile, ChangeSet
@@ -140,15 +141,23 @@ class FixWork(InstructionWork):
             return FixOutcome(finding, FixState.left, texts.explain_ended(explain_end(ended.reason, ended.why)))
         if finding.fingerprint in self._list_gone(built):
             return FixOutcome(finding, FixState.done, texts.explain_gone(self.start.head))
-        if worked is not None and not worked.not_done and built.whole.files and finding.id not in worked.gone:
-            return FixOutcome(finding, FixState.fixed)
-        return FixOutcome(finding, FixState.left, texts.explain_unwritten())
+        if worked is None or worked.not_done or not built.whole.files:
+            return FixOutcome(finding, FixState.left, texts.explain_unwritten())
+        if finding.id in worked.gone and not _changes_lines(built.all, finding):  # a known fix beside it may do so
+            return FixOutcome(finding, FixState.left, texts.explain_unwritten())
+        return FixOutcome(finding, FixState.fixed)
 
     def _list_gone(self, built: BuiltChange) -> dict[str, str]:
         """Fingerprint → id of the findings that an agent found mended already, of those that may be."""
         said = built.fixes[0].gone if self._goal.written and built.fixes else ()
         written = {each.fingerprint: each.id for each in self._goal.written}
         return {aged: written[aged] for aged in self._goal.aged if written[aged] in said}
+
+
+def _changes_lines(change: ChangeSet, finding: Finding) -> bool:
+    """Whether the statement of a finding is not in its file any more."""
+    file = next((each for each in change.files if each.path == finding.path), None)
+    return file is not None and find_again(finding, (file.after or b"").decode(errors="replace").split("\n")) is None
 
 
 def _plan(goal: FixGoal) -> Plan:
