@@ -83,6 +83,7 @@ class SendBack(BaseModel):
     :param head: its commit.
     :param is_flaky: whether a test failed and passed on the same code.
     :param is_spent: whether no other fix may begin without a person.
+    :param is_of_agent: whether an agent made what is to be fixed, and not the author of a pull request.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -92,11 +93,12 @@ class SendBack(BaseModel):
     to_fix: tuple[RequiredFix, ...]
     is_flaky: bool = False
     is_spent: bool = False
+    is_of_agent: bool = True
 
     @property
     def trouble(self) -> tuple[HiddenFailure, ...]:
-        """The failures that are hidden instead of mended."""
-        return list_hidden(self.to_fix)
+        """The failures that an agent hid instead of mending them."""
+        return list_hidden(self.to_fix) if self.is_of_agent else ()
 
 
 class NextStep(StrEnum):

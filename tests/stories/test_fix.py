@@ -286,6 +286,25 @@ async def test_what_was_mended_beside_its_line_is_not_fixed_again(
     story.pass_over(pull)
 
 
+async def test_what_an_author_hid_is_fixed_as_any_finding(story_with_model: Story, model: ScriptedModel) -> None:
+    """No agent did this work before, so none is told to take it back."""
+    story, empty = story_with_model, "def test_total():\n    assert True\n"
+    said = {**claim(2, "assert True", "warning"), "rule": "avoidance/failure-hidden", "path": "tests/test_pay.py"}
+    model.when("assert True", {"findings": [said]})
+    model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+    repository, alice, _ = await at_level(story, 1)
+    pull, _ = await open_pull_request(story, repository, alice, {"tests/test_pay.py": empty, "app.py": APP})
+    [comment] = story.comments(pull)
+    model.when(ASKED, edit("assert True", "assert 1 + 1 == 2", "tests/test_pay.py"), FIXED)
+    await alice.reply(comment, "/forge fix")
+    await settle_looks(story)
+    asked = [call.content for call in model.calls if ASKED in call.content]
+    assert asked
+    assert not [each for each in asked if "== recovery" in each]
+    assert "assert 1 + 1 == 2" in read(repository, pull, "tests/test_pay.py")
+    story.pass_over(pull)
+
+
 async def test_what_is_gone_while_its_head_is_reviewed_stays_gone(
     story_with_model: Story, model: ScriptedModel
 ) -> None:

@@ -93,7 +93,7 @@ class FixWork(InstructionWork):
 
     def _send_back(self, tip: str) -> SendBack:
         to_fix = tuple(map(self.tests.demand, self._goal.written))
-        return SendBack(phase=Phase.review, head=tip, to_fix=to_fix)
+        return SendBack(phase=Phase.review, head=tip, to_fix=to_fix, is_of_agent=False)
 
     async def _test(self, built: BuiltChange, implementation: Implementation) -> tuple[BuiltChange, TestedDraft]:
         """What is made with its tests; what fails because of it is mended once, where an agent may."""
