@@ -103,6 +103,8 @@ _SAYS_NOTHING = frozenset(
         ReasonCode.halted,
     }
 )
+_ONLY_THOUGHT = frozenset({ReasonCode.planned, ReasonCode.questions, ReasonCode.unchanged})
+"""How a run ends that changed nothing: its one event teaches nothing."""
 _TEACHING = frozenset(
     {
         EventType.phase_bounced,
@@ -124,7 +126,8 @@ def _teaches(event: Event, run: Run) -> bool:
         case EventType.run_failed:
             return event.payload.get("reason") in _FAILURES
         case EventType.run_completed:
-            return run.is_of_issue and run.state is RunState.completed and bool(event.payload.get("calls"))
+            worked = run.state is RunState.completed and run.reason not in _ONLY_THOUGHT
+            return run.is_of_issue and worked and bool(event.payload.get("calls"))
         case _:
             return event.type in _TEACHING or is_override(event)
 

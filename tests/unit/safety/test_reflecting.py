@@ -94,6 +94,9 @@ DONE = event(EventType.run_completed, calls=3)
         (run(), [DISMISSED, event(EventType.reflected), DONE], "reflection.nothing"),  # that was looked back on
         (run(Trigger.issue), [DONE], None),
         (run(Trigger.issue), [event(EventType.run_completed, calls=0)], "reflection.nothing"),
+        (run(Trigger.issue, ReasonCode.planned), [DONE], "reflection.nothing"),
+        (run(Trigger.issue, ReasonCode.questions), [DONE], "reflection.nothing"),
+        (run(Trigger.issue, ReasonCode.planned), [DONE, DISMISSED], None),
         (run(Trigger.issue, ReasonCode.superseded), [bounce()], "reflection.early"),
         (run(Trigger.issue, ReasonCode.excluded), [DONE], "reflection.early"),
     ],
