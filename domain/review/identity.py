@@ -138,6 +138,31 @@ def find_again(finding: Finding, lines: Sequence[str]) -> Finding | None:
     return None if line is None else finding.move(line - start)
 
 
+def find_moved(
+    finding: Finding, texts: Mapping[str, Sequence[str]], added: Mapping[str, Collection[int]]
+) -> Finding | None:
+    """A finding whose statement came to stand elsewhere, without its fix; None if it did nowhere, or in several places.
+
+    :param texts: path → lines at head.
+    :param added: path → numbers of the lines that are new there.
+    """
+    if finding.line is None or not finding.statement:
+        return None
+    length = (finding.end_line or finding.line) - finding.line
+    hits: list[tuple[str, int]] = []
+    for path, lines in texts.items():
+        statements, before = Statements(lines), 0
+        for line in sorted(added.get(path, ())):
+            if statements.digest(line, line + length) == finding.statement:
+                hits += [(path, line)] if line != before + 1 else []  # the next line of the same statement
+                before = line
+    if len(hits) != 1:
+        return None
+    [(path, line)] = hits
+    end_line = finding.end_line and line + length
+    return finding.model_copy(update={"path": path, "line": line, "end_line": end_line, "fix": None})
+
+
 def follow(
     findings: Sequence[Finding],
     earlier: Sequence[Finding],

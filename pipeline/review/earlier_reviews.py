@@ -10,7 +10,7 @@ from agents.review.model.layer import EarlierFinding, find_current_line
 from domain.errors import CodeAccessError
 from domain.review.changes import Change, ChangeStatus, FileChange, FileVersions
 from domain.review.findings import Finding, Layer, place_on_diff, remove_place
-from domain.review.identity import carry_over
+from domain.review.identity import carry_over, find_again, find_moved
 from domain.review.review import Review
 from domain.runs.run import Run
 from memory.runs import checkpoints
@@ -53,7 +53,7 @@ class EarlierReading:
 
 
 async def load_earlier_findings(
-    services: Services, run: Run, checked: CheckedChange, change: Change
+    services: Services, run: Run, checked: CheckedChange, change: Change, versions: Mapping[str, FileVersions]
 ) -> EarlierFindings:
     """The model's findings of the last review, also dismissed ones."""
     last = await _find_last(services, run)
@@ -61,7 +61,7 @@ async def load_earlier_findings(
     if last is None or not known:
         return EarlierFindings(findings=())
     since = await _load_changes_since(services, run, last, checked)
-    placed = map(remove_place, known) if since is None else _place_now(known, since, change)
+    placed = map(remove_place, known) if since is None else _place_now(known, since, change, versions)
     shown = tuple(each for each in last.findings if each.proof is not None and each.proof.is_shown)
     return EarlierFindings(findings=tuple(placed), shown=shown)
 
@@ -85,10 +85,10 @@ async def load_earlier_reading(
     mirror = await fetch_mirror(services, run)
     compared = await mirror.change(last.merge_base, last.head_sha)
     known = [each for each in _filter_model_findings(last) if each.id not in settled]
-    placed = _place_now(known, since, change)
+    placed = _place_now(known, since, change, versions)
     changed = [each for each in placed if since.file(each.path) is not None and each.path in versions]
-    asked = {each.id for each in changed}
-    then = [each for each in known if each.id in asked]
+    asked = {each.id: each for each in changed}
+    then = [(each, asked[each.id]) for each in known if each.id in asked]
     return EarlierReading(
         since=since,
         read=list_read_before(last.read_by_model, compared, change, since),
@@ -123,14 +123,17 @@ async def _load_changes_since(services: Services, run: Run, last: Review, checke
 
 
 async def _show_then(
-    services: Services, run: Run, findings: Sequence[Finding], last: Review, since: Change
+    services: Services, run: Run, findings: Sequence[tuple[Finding, Finding]], last: Review, since: Change
 ) -> tuple[EarlierFinding, ...]:
-    """Findings as they stood at the last reviewed head, with the code they were about, and where that is now."""
-    paths = sorted({finding.path for finding in findings})
+    """Findings with the code they were about, and where that is now; where it is gone, what follows it.
+
+    :param findings: each as it stood at the last reviewed head, and where it stands now.
+    """
+    paths = sorted({then.path for then, _ in findings})
     contents = await (await fetch_mirror(services, run)).read(last.head_sha, paths) if paths else {}
     return tuple(
-        _build_earlier(finding, contents.get(finding.path, b""), _find_successor(finding.path, since))
-        for finding in findings
+        _build_earlier(then, now, contents.get(then.path, b""), _find_successor(then.path, since))
+        for then, now in findings
     )
 
 
@@ -139,13 +142,34 @@ def _filter_model_findings(last: Review) -> list[Finding]:
     return [finding for finding in last.all_findings if finding.layer is Layer.model]
 
 
-def _place_now(known: Sequence[Finding], since: Change, change: Change) -> list[Finding]:
+def _place_now(
+    known: Sequence[Finding], since: Change, change: Change, versions: Mapping[str, FileVersions]
+) -> list[Finding]:
     """Findings of the last reviewed head where they stand by now, but for those in files that left the change."""
-    successors = [(finding, _find_successor(finding.path, since)) for finding in known]
-    placed = [finding if file is None else carry_over(finding, file) for finding, file in successors]
+    texts = {
+        path: (version.head or b"").decode(errors="replace").split("\n")
+        for path, version in versions.items()
+        if since.file(path) is not None
+    }
+    added = {file.path: file.changed_lines for file in since.files}
+    placed = [_place(finding, since, texts, added) for finding in known]
     return [
         place_on_diff(each, change) for each in placed if since.file(each.path) is None or each.path in change.paths
     ]
+
+
+def _place(
+    finding: Finding, since: Change, texts: Mapping[str, Sequence[str]], added: Mapping[str, Collection[int]]
+) -> Finding:
+    """Where a finding stands: on its line, or where its statement moved to, or on the line that replaced it."""
+    file = _find_successor(finding.path, since)
+    if file is None:
+        return finding
+    here = carry_over(finding, file)
+    again = None if here.line is None else find_again(here, texts.get(here.path, ()))
+    if again is not None and again.line == here.line:
+        return here
+    return find_moved(finding, texts, added) or here
 
 
 def _find_successor(path: str, since: Change) -> FileChange | None:
@@ -154,16 +178,12 @@ def _find_successor(path: str, since: Change) -> FileChange | None:
     return since.file(path) or next(renamed, None)
 
 
-def _build_earlier(finding: Finding, content: bytes, since: FileChange | None) -> EarlierFinding:
+def _build_earlier(then: Finding, now: Finding, content: bytes, since: FileChange | None) -> EarlierFinding:
     """A finding in a file that was changed, with the code it was about."""
     lines = content.decode(errors="replace").split("\n")
-    start = finding.line or 1
-    before = lines[max(0, start - 3) : (finding.end_line or start) + 2]
+    start = then.line or 1
+    before = lines[max(0, start - 3) : (then.end_line or start) + 2]
+    line = find_current_line(since, then.line) if now.line is None and then.line and since is not None else now.line
     return EarlierFinding(
-        id=finding.id,
-        rule=finding.rule,
-        path=finding.path if since is None else since.path,
-        line=None if since is None or finding.line is None else find_current_line(since, finding.line),
-        message=finding.message,
-        before="\n".join(before),
+        id=then.id, rule=then.rule, path=now.path, line=line, message=then.message, before="\n".join(before)
     )

@@ -40,8 +40,7 @@ class ModelQuestions:
 
     async def load_earlier(self, checked: CheckedChange) -> EarlierFindings:
         """The model's findings of the last review, also dismissed ones."""
-        change, _ = await self._load_code(checked)
-        return await load_earlier_findings(self._services, self._run, checked, change)
+        return await load_earlier_findings(self._services, self._run, checked, *await self._load_code(checked))
 
     async def prepare(
         self, checked: CheckedChange, settled: Collection[str], failing: Sequence[Finding]

@@ -37,3 +37,24 @@ async def test_a_renamed_file_keeps_its_finding(story_with_model: Story, model: 
     assert find_places(story_with_model, repository, head) == {f"billing/till.py:{LINE + 1}"}
     assert story_with_model.check(repository, head).conclusion == "failure"
     story_with_model.pass_over(pull)
+
+
+async def test_code_that_moves_to_another_file_takes_its_finding_along(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """What comes in its place is another function, and innocent."""
+    repository, alice, _, pull, _ = await open_reviewed(story_with_model, model)
+    other = PAY.replace(WRONG, "    return sum(prices)")
+    head = await alice.push(
+        repository,
+        "feature",
+        {
+            "billing/pay.py": other,
+            "billing/mean.py": f"TOP = 1\n\n\ndef mean(prices: list[float]) -> float:\n{WRONG}\n",
+        },
+    )
+    await story_with_model.settle()
+    assert find_places(story_with_model, repository, head) == {"billing/mean.py:5"}
+    now = model.calls[-1].content.split("== earlier finding")[1]
+    assert "Now billing/mean.py:" in now
+    story_with_model.pass_over(pull)
