@@ -1,11 +1,12 @@
 """Every text about the automation ladder: levels, what they allow, and what Forge did unasked."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from domain.review.findings import Finding
 from domain.slash.verbs import VERBS, Verb
 from domain.text.escaping import escape, inline_code
+from domain.text.phrases import format_moment
 from domain.verdicts import Reason
 
 WINDOW_MINUTES = 10
@@ -178,7 +179,7 @@ def announce_merge(text: str, rule: str, head_sha: str, until: datetime | None, 
     if until is None:
         head = f"**Forge merges** {inline_code(head_sha[:7])} now."
         return f"{head}\n\n{cite_rule(text, rule)}\n\n{marker}"
-    head = f"**Forge merges** {inline_code(head_sha[:7])} after {_when(until)}, if nothing changes until then."
+    head = f"**Forge merges** {inline_code(head_sha[:7])} after {format_moment(until)}, if nothing changes until then."
     stop = (
         "To stop it until then: `/forge reject reason` or `/forge cancel` (write), `/forge pause` (admin), a review "
         "that requests changes, or a push."
@@ -262,7 +263,3 @@ def _place(finding: Finding) -> str:
     """Where it is; a path with anything but plain characters is left out, since commit messages command GitHub."""
     plain = all(letter.isascii() and (letter.isalnum() or letter in "/._-") for letter in finding.path)
     return finding.where if plain else "a changed file"
-
-
-def _when(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

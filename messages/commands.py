@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from types import MappingProxyType
 
 from domain.gates import STANDARD_GATES
@@ -25,6 +25,7 @@ from domain.slash.verbs import (
     VerbRow,
 )
 from domain.text.escaping import code_block, escape, inline_code, inline_path, link
+from domain.text.phrases import format_moment
 from messages.memory import describe_learned
 from messages.review import name_outcome, render_reasons
 from safety.authorization import CommandRefusal, RefusalCode
@@ -232,12 +233,12 @@ def render_status(
     run = last.run
     text = (
         f"Run {inline_code(run.id)} of {inline_code(run.head_sha[:7])}: **{describe_outcome(run, review)}**, since "
-        f"{_when(last.ended or last.began)}."
+        f"{format_moment(last.ended or last.began)}."
     )
     if doing:
         text += f" {escape(doing)}."
     if until is not None:
-        text += f" It continues at {_when(until)}."
+        text += f" It continues at {format_moment(until)}."
     if waits:
         text += f" {waits}"
     if mode:
@@ -268,7 +269,7 @@ def render_history(
     if not runs:
         return "Nothing has run here yet."
     rows = [
-        f"| {_when(past.began)} | {inline_code(past.run.head_sha[:7])} | {_name_begin(past.run, named)} | "
+        f"| {format_moment(past.began)} | {inline_code(past.run.head_sha[:7])} | {_name_begin(past.run, named)} | "
         f"{describe_outcome(past.run, reviews.get(past.run.id))} | {_seconds(past)} |"
         for past in runs[:MOST_LINES]
     ]
@@ -683,10 +684,6 @@ def describe_state(run: Run) -> str:
     return name_state(run.state) + (f" ({why})" if why else "")
 
 
-def _when(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
 def _seconds(past: PastRun) -> str:
     return "" if past.ended is None else f"{(past.ended - past.began).total_seconds():.0f} s"
 
@@ -726,9 +723,8 @@ def _dismissal_cell(dismissal: FindingFeedback | None) -> str:
 
 
 def _describe_dismissal(dismissal: FindingFeedback) -> str:
-    return (
-        f"Dismissed by {inline_code(dismissal.by)} on {_when(dismissal.at)}: {escape(dismissal.reason, LONGEST_TEXT)}"
-    )
+    when, why = format_moment(dismissal.at), escape(dismissal.reason, LONGEST_TEXT)
+    return f"Dismissed by {inline_code(dismissal.by)} on {when}: {why}"
 
 
 def confirm_left_alone(*, is_stopped: bool) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from domain.errors import ForgeError
 from domain.runs.run import NotStarted, RunStart
 from domain.text.escaping import escape
-from domain.text.naming import name_some
+from domain.text.phrases import name_some
 from messages.review import CheckText
 
 UNKNOWN = "unknown delivery"

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from domain.deployments.deployment import Cause, Deployment, DeploymentState, Step, Wish
 from domain.deployments.health import Health, Signal, StageHealth
 from domain.gates import STANDARD_GATES, Gate
 from domain.text.escaping import code_block, escape, inline_code
+from domain.text.phrases import format_moment
 from messages.review import CheckText
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -273,7 +273,7 @@ def render_latest(found: Sequence[Deployment]) -> str:
     newest = {each.environment: each for each in reversed(found)}
     told = [
         f"- {inline_code(each.environment)}: {render_title(each)} ({inline_code(each.short_id)}, "
-        f"{inline_code(each.sha[:7])}, {_when(each.finished_at or each.created_at)})"
+        f"{inline_code(each.sha[:7])}, {format_moment(each.finished_at or each.created_at)})"
         for each in sorted(newest.values(), key=lambda each: each.order, reverse=True)
     ]
     return "\n".join(["Deployments:", "", *told]) if told else ""
@@ -284,16 +284,12 @@ def render_past(found: Sequence[Deployment]) -> str:
     if not found:
         return ""
     rows = [
-        f"| {_when(each.created_at)} | {inline_code(each.short_id)} | {inline_code(each.environment)} | "
+        f"| {format_moment(each.created_at)} | {inline_code(each.short_id)} | {inline_code(each.environment)} | "
         f"{inline_code(each.sha[:7])} | {each.cause.value} | {render_title(each)} |"
         for each in found
     ]
     head = ["| ordered | deployment | to | commit | because of | how it is |", "| --- | --- | --- | --- | --- | --- |"]
     return "\n".join([*head, *rows])
-
-
-def _when(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
 # --- answers to commands ----------------------------------------------------------------------------------------

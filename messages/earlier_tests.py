@@ -6,6 +6,7 @@ from domain.review.findings import Finding
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, EarlierTests, Fate, list_gone_names
 from domain.slash.verbs import Verb, find_role
 from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
+from domain.text.phrases import name_count
 from domain.text.redaction import redact_outgoing
 
 HEADING = "### The tests of before, on the new code"
@@ -147,16 +148,16 @@ def _list_lines(earlier: EarlierTests) -> list[str]:
     names = list_gone_names(earlier.tests)
     named = ", ".join(inline_code(each, 80) for each in names[:_NAMES])
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    went = _count(gone, "test", "tests")
-    held = _count(earlier.holding, "test of the changed files passes", "tests of the changed files pass")
-    left = _count(earlier.left_out, "test was", "tests were")
+    went = name_count(gone, "test", "tests")
+    held = name_count(earlier.holding, "test of the changed files passes", "tests of the changed files pass")
+    left = name_count(earlier.left_out, "test was", "tests were")
     lines = [
         f"{held} on the new code as they were before." if earlier.holding else "",
         f"{went} went with the code{f': {named}{more} {_is(names)} gone' if names else ''}." if gone else "",
-        f"{_count(len(opened), 'test fails', 'tests fail')}, and so does what stands in its place: {_name(opened)}."
+        f"{name_count(len(opened), 'test fails', 'tests fail')}, and so does what stands in its place: {_name(opened)}."
         if opened
         else "",
-        f"Of {_count(unknown, 'test', 'tests')} nothing is known: not passing before, or not to be loaded now."
+        f"Of {name_count(unknown, 'test', 'tests')} nothing is known: not passing before, or not to be loaded now."
         if unknown
         else "",
         f"{left} left out, because there are too many or the time was up." if earlier.left_out else "",
@@ -172,7 +173,9 @@ def _list_removed(earlier: EarlierTests) -> list[str]:
     rest = earlier.removed_count - len(earlier.removed)
     more = f" and {rest:,} more" if rest > 0 else ""
     they = "it" if earlier.removed_count == 1 else "they"
-    return [f"Removes {_count(earlier.removed_count, 'test', 'tests')}: {named}{more}; {they} could not be run here."]
+    return [
+        f"Removes {name_count(earlier.removed_count, 'test', 'tests')}: {named}{more}; {they} could not be run here."
+    ]
 
 
 def _name(tests: Sequence[EarlierTest]) -> str:
@@ -185,11 +188,7 @@ def _is(names: Sequence[str]) -> str:
 
 
 def _count_rest(left: int, one: str, many: str) -> list[str]:
-    return [f"and {_count(left, one, many)}"] if left > 0 else []
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
+    return [f"and {name_count(left, one, many)}"] if left > 0 else []
 
 
 def _quote(line: str) -> str:

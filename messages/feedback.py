@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from domain.gates import STANDARD_GATES
 from domain.review.avoidance import INSTEAD, LEGITIMATE, RULE, TITLES, AvoidanceKind, DetectorRecord
@@ -12,6 +11,7 @@ from domain.review.findings import Finding
 from domain.slash.commands import LONGEST_TEXT
 from domain.slash.verbs import Verb, find_role
 from domain.text.escaping import escape, inline_code, inline_path
+from domain.text.phrases import format_day, name_count
 from messages.changes import render_diff
 from messages.commands import mention_memories
 from safety.avoidance_gates import OVERRULING_ROLE
@@ -50,12 +50,12 @@ def describe_feedback(said: FindingFeedback) -> str:
 def describe_scope(said: FindingFeedback) -> str:
     """Why a finding passes, plain text."""
     where = "this file" if said.scope is DismissalScope.file else "this repository"
-    return f"{said.by} let such findings in {where} pass until {_day(said.until or said.at)}: {said.reason}"
+    return f"{said.by} let such findings in {where} pass until {format_day(said.until or said.at)}: {said.reason}"
 
 
 def describe_lapse(said: FindingFeedback, why: Lapse) -> str:
     """Why a finding does not pass any more, plain text."""
-    return f"{said.by} let such findings pass on {_day(said.at)}, which no longer holds: {_LAPSES[why]}"
+    return f"{said.by} let such findings pass on {format_day(said.at)}, which no longer holds: {_LAPSES[why]}"
 
 
 # --- answers to commands ------------------------------------------------------------------------------------------
@@ -217,11 +217,11 @@ def render_history(history: DetectorHistory) -> str:
     finding, record = history.finding, history.record
     kind = inline_code(finding.rule)
     counted = (
-        f"In 90 days {kind} found {_count(record.found, 'place')} in this repository. People called {record.dismissed} "
-        f"of them wrong and {record.confirmed} right, so it is believed at {record.reliability:.0%} of what it states."
+        f"In 90 days {kind} found {name_count(record.found, 'place')} in this repository. People called "
+        f"{record.dismissed} of them wrong and {record.confirmed} right, so it is believed at {record.reliability:.0%} of what it states."
     )
     said = [
-        f"- {_day(each.at)} #{each.number} {each.name}: {escape(_describe_past(each), 400)}"
+        f"- {format_day(each.at)} #{each.number} {each.name}: {escape(_describe_past(each), 400)}"
         for each in history.said[-_MOST_LINES:]
     ]
     path = inline_path(finding.path)
@@ -252,7 +252,7 @@ def _describe_past(said: FindingFeedback) -> str:
     if said.scope is None or said.until is None:
         return describe_feedback(said)
     where = "the file" if said.scope is DismissalScope.file else "the repository"
-    return f"{describe_feedback(said)} (such findings in {where} pass until {_day(said.until)})"
+    return f"{describe_feedback(said)} (such findings in {where} pass until {format_day(said.until)})"
 
 
 def _where(found: Sequence[Finding], kind: AvoidanceKind) -> str:
@@ -263,11 +263,3 @@ def _where(found: Sequence[Finding], kind: AvoidanceKind) -> str:
 
 def _names(found: Sequence[Finding]) -> str:
     return ", ".join(each.id for each in found)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _day(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%d")

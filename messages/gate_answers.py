@@ -1,11 +1,11 @@
 """Every answer to somebody who decides, or tries to decide, at a gate, and what the dashboard says of its decision."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from domain.gates import Gate, GateState
 from domain.money import BudgetExtension
 from domain.text.escaping import escape, inline_code
+from domain.text.phrases import format_moment
 from messages.audit import format_duration
 from messages.commands import AUTHORS, explain_doubt
 from messages.gates import (
@@ -35,7 +35,7 @@ def report_too_late(gate: Gate) -> str:
             f"{_gate_label(gate)} is about a head that is no longer the newest. Forge "
             "asks again about the new one if it has to."
         )
-    when = "" if gate.decision is None else f" on {_when(gate.decision.at)}"
+    when = "" if gate.decision is None else f" on {format_moment(gate.decision.at)}"
     if gate.state is GateState.expired:
         return " ".join([f"{_gate_label(gate)} is over{when}. {render_title(gate)}.", explain_retry(gate)]).rstrip()
     return f"{_gate_label(gate)} is already decided: {escape(render_title(gate), 200)}{when}. Nothing was changed."
@@ -121,7 +121,7 @@ def refuse(gate: Gate, refusal: CommandRefusal, login: str) -> str:
 
 def announce_delegation(gate: Gate) -> str:
     """Mentions the account, once: somebody asked it to decide."""
-    asked = f"@{gate.delegate}, you are asked to decide {_gate_label(gate)} until {_when(gate.until)}."
+    asked = f"@{gate.delegate}, you are asked to decide {_gate_label(gate)} until {format_moment(gate.until)}."
     return f"{asked} It needs the role {gate.request.role}."
 
 
@@ -153,10 +153,6 @@ def _is_waived(gate: Gate) -> bool:
 
 def _list(gates: Sequence[Gate]) -> str:
     return ", ".join(f"{inline_code(gate.name)} ({gate.short_id})" for gate in gates)
-
-
-def _when(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def describe_deciders(gate: Gate) -> str:

@@ -1,13 +1,14 @@
 """Every text about gates: the question, who may answer it until when, and what was answered."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from domain.gates import BUDGET_GATES, Choice, Gate, GateRequest, GateState
 from domain.runs.recovery import MOST_ATTEMPTS
 from domain.runs.run import Phase
 from domain.slash.verbs import Verb
 from domain.text.escaping import escape, inline_code, link
+from domain.text.phrases import format_moment
 from messages.metrics import render_spent
 from messages.review import CheckText, render_reasons
 
@@ -29,7 +30,7 @@ def render_title(gate: Gate) -> str:
     match gate.state:
         case GateState.waiting:
             who = gate.request.lone_author or f"a person with the role {gate.request.role}"
-            return f"Waiting until {_when(gate.until)} for {who}"
+            return f"Waiting until {format_moment(gate.until)} for {who}"
         case GateState.approved:
             return f"Approved by {by}{_tell_words(gate)}"
         case GateState.rejected:
@@ -64,7 +65,7 @@ def render_check(gate: Gate, spent: int, note: str = "", looked: datetime | None
     :param note: what became of the last button that was pressed here, already neutral.
     :param looked: when somebody pressed View.
     """
-    seen = f"<sub>Viewed on {_when(looked)}.</sub>" if looked is not None else ""
+    seen = f"<sub>Viewed on {format_moment(looked)}.</sub>" if looked is not None else ""
     body = _body(gate, spent) if gate.comment_id is None else _brief(gate)
     if gate.is_waiting and gate.comment_id is None and gate.request.lone_author:
         body = [render_reasons(gate.request.reasons), _ask_lone_author(gate)]
@@ -106,8 +107,8 @@ def render_escalation(gate: Gate, spent: int, marker: str) -> str:
     to = " ".join(f"@{name.removeprefix('@')}" for name in gate.request.escalate)
     told = (
         f"{to} {inline_code(gate.name)} ({gate.short_id}) was asked on "
-        f"{_when(gate.asked_at)} and nobody answered "
-        f"by {_when(gate.until)}, so it expired."
+        f"{format_moment(gate.asked_at)} and nobody answered "
+        f"by {format_moment(gate.until)}, so it expired."
     )
     parts = (told, escape(gate.request.prompt, 500), explain_retry(gate), render_spent(spent), marker)
     return "\n\n".join(filter(None, parts))
@@ -115,7 +116,7 @@ def render_escalation(gate: Gate, spent: int, marker: str) -> str:
 
 def point_to_question(gate: Gate, address: str) -> str:
     """Where somebody asked for what waits at a gate: which one, until when, and where the question stands."""
-    until = f"until {_when(gate.until)} for a person with the role {gate.request.role}"
+    until = f"until {format_moment(gate.until)} for a person with the role {gate.request.role}"
     return f"This waits at {link(gate.name, address)}, {until}: the plan and how to answer stand there."
 
 
@@ -135,7 +136,9 @@ def _is_said_above(gate: Gate) -> bool:
 
 def describe_waiting(gates: Sequence[Gate]) -> str:
     """What a run waits for, in one sentence."""
-    named = ", ".join(f"{inline_code(gate.name)} ({gate.request.role}, until {_when(gate.until)})" for gate in gates)
+    named = ", ".join(
+        f"{inline_code(gate.name)} ({gate.request.role}, until {format_moment(gate.until)})" for gate in gates
+    )
     return f"It is waiting for a person at {named}."
 
 
@@ -188,7 +191,7 @@ def _answer(gate: Gate) -> str:
     if decision is None:
         return _consequence(gate)
     after = _span((decision.at - gate.asked_at).total_seconds())
-    took = f"Decided on {_when(decision.at)}, {after} after it was asked."
+    took = f"Decided on {format_moment(decision.at)}, {after} after it was asked."
     words = _words(gate)
     waived = "Nobody else has the role, so the rule about authors was waived." if decision.waived else ""
     return "\n\n".join(part for part in (took, words and f"> {words}", waived, _consequence(gate)) if part)
@@ -308,7 +311,7 @@ def _who(gate: Gate) -> str:
         void = " Closing the pull request voids it."
     return (
         f"**Who decides:** anyone with the role {name_deciders(request)}."
-        f"{passed} **Until:** {_when(gate.until)}; then it expires, which lets nothing pass{told}.{void}"
+        f"{passed} **Until:** {format_moment(gate.until)}; then it expires, which lets nothing pass{told}.{void}"
     )
 
 
@@ -318,10 +321,6 @@ def _are(names: Sequence[str]) -> str:
 
 def _words(gate: Gate) -> str:
     return escape(gate.decision.words, 1000) if gate.decision is not None else ""
-
-
-def _when(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _span(seconds: float) -> str:

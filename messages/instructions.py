@@ -11,6 +11,7 @@ from domain.runs.plan import LONGEST_WORDS
 from domain.runs.run import ReasonCode, Run
 from domain.slash.verbs import Verb, find_role
 from domain.text.escaping import code_block, cut_words, escape, inline_code, inline_path
+from domain.text.phrases import join_paragraphs
 from messages.automation import RUN_TRAILER
 from messages.commands import describe_state
 from messages.history import AgentTurn, describe_use
@@ -63,7 +64,7 @@ def report_delivery(
     """
     told, because = escape(summary, _LONGEST), escape(why, _LONGEST)
     if why and not (commit or number or patch):
-        return _join([f"Nothing was changed: {because}.", _footer(spent)])
+        return join_paragraphs([f"Nothing was changed: {because}.", _footer(spent)])
     if commit:
         head = f"{commit} is on {inline_code(branch)}. {told}"
     elif number is not None:
@@ -80,7 +81,7 @@ def report_delivery(
         parts.append(f"Somebody pushed {took_in} meanwhile; it stands on top of that.")
     undo = f"`/forge rollback {checkpoint}` takes it back." if checkpoint else ""
     owned = _tell_authorship(new_author) if commit and new_author else ""
-    return _join([" ".join(filter(None, parts)), details, patch, _footer(spent, f"{undo} {owned}".strip())])
+    return join_paragraphs([" ".join(filter(None, parts)), details, patch, _footer(spent, f"{undo} {owned}".strip())])
 
 
 def _tell_authorship(login: str) -> str:
@@ -108,7 +109,7 @@ def render_red(checks: Iterable[tuple[str, str]], cause: str, attempt: int) -> s
     more = [f"- and {len(lines) - _MOST_RED} more"] if len(lines) > _MOST_RED else []
     first = "Red here:" if attempt == 1 else "Still red, so Forge tries once more by itself:"
     listed = "\n".join([first, "", *lines[:_MOST_RED], *more])
-    return _join([listed, f"Why: {escape(cause, _LONGEST)}" if cause else ""])
+    return join_paragraphs([listed, f"Why: {escape(cause, _LONGEST)}" if cause else ""])
 
 
 def _tell_line(said: str) -> str:
@@ -173,7 +174,7 @@ def report_questions(asked: Sequence[str], how: str, spent: int) -> str:
     :param how: to answer; see :func:`explain_answering`.
     """
     listed = "\n".join(f"{number}. {escape(question, LONGEST_WORDS)}" for number, question in enumerate(asked, 1))
-    return _join(["Nothing was changed yet:", listed, how, _footer(spent)])
+    return join_paragraphs(["Nothing was changed yet:", listed, how, _footer(spent)])
 
 
 def tell_command(named: str) -> str:
@@ -195,7 +196,7 @@ def report_unchanged(summary: str, left: str, spent: int, details: str = "", *, 
     """
     head = escape(summary, _LONGEST) if is_told else f"Nothing was changed: {escape(summary, _LONGEST)}"
     more = f" Not done: {escape(left, _LONGEST)}" if left else ""
-    return _join([f"{head}{more}", details, _footer(spent)])
+    return join_paragraphs([f"{head}{more}", details, _footer(spent)])
 
 
 def report_end(reason: ReasonCode, why: str, spent: int) -> str:
@@ -203,7 +204,7 @@ def report_end(reason: ReasonCode, why: str, spent: int) -> str:
 
     :param why: in a sentence; empty where the reason says it.
     """
-    return _join(
+    return join_paragraphs(
         [
             f"Nothing was changed. {explain_end(reason, why)}".strip(),
             "Give the instruction again to try anew.",
@@ -230,7 +231,7 @@ def refuse_no_model(why: str) -> str:
 
 def report_failure(why: str, spent: int) -> str:
     """For an instruction that could not be finished."""
-    return _join(
+    return join_paragraphs(
         [f"Nothing was done: {escape(why, _LONGEST)}", "Give the instruction again to try anew.", _footer(spent)]
     )
 
@@ -404,7 +405,7 @@ def report_unproven(left_out: Mapping[str, str], not_run: str, spent: int) -> st
     why = "none passes with the change and fails without it." if left_out else "no file of tests was written."
     if not_run:
         why = f"nothing shows that they pass with the change and fail without it. {escape(not_run, _LONGEST)}"
-    return _join([f"No test was handed in: {why}", _name_left_out(left_out), _footer(spent)])
+    return join_paragraphs([f"No test was handed in: {why}", _name_left_out(left_out), _footer(spent)])
 
 
 IDLE = "passes without the change, too, or demands nothing"
@@ -477,7 +478,7 @@ def render_pull_request(number: int, summary: str, login: str, why: str, *, merg
     who = f"{inline_code(login)} asked for it in #{number}."
     where = f"It is not on that branch yet, because {escape(why, _LONGEST)}."
     how = "Merge it with a merge commit: squashed or rebased, git would not know that the base is in the branch."
-    return _join([escape(summary, _LONGEST), f"{who} {where}", how if merges else ""])
+    return join_paragraphs([escape(summary, _LONGEST), f"{who} {where}", how if merges else ""])
 
 
 def render_patch(patch: str | None) -> str:
@@ -531,10 +532,6 @@ def render_undo_message(commit: str, subject: str, run_id: str, trailer: str) ->
     is_again = again != subject and not again.startswith(_REVERTS)
     title = f"{_REAPPLIES}{again}" if is_again else f'{_REVERTS}{subject}"'
     return title, f"{title}\n\nThis reverts commit {commit}.\n\n{RUN_TRAILER}: {run_id}\n{trailer}\n"
-
-
-def _join(parts: Sequence[str]) -> str:
-    return "\n\n".join(part for part in parts if part)
 
 
 def _footer(spent: int, more: str = "") -> str:

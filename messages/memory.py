@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from domain.memories.memory import Memory
 from domain.review.feedback import FindingFeedback
@@ -16,7 +15,7 @@ from domain.review.suppression import (
     parent_folder,
 )
 from domain.text.escaping import escape, inline_code, inline_path, link
-from domain.text.naming import name_some
+from domain.text.phrases import format_day, name_count, name_some
 
 MOST_GROUPS = 10  # lines of the summary
 MOST_NAMED = 5  # memories and dismissals that are named at once
@@ -55,8 +54,8 @@ def render_suppressed(held: Sequence[SuppressedFinding]) -> str:
     lines = [_group(group) for group in groups[:MOST_GROUPS]]
     left = sum(len(group) for group in groups[MOST_GROUPS:])
     if left:
-        lines.append(f"- and {_count(left, 'more finding')}; `/forge view` lists them")
-    head = f"<details><summary>{_count(len(held), 'finding')} suppressed because of earlier dismissals</summary>"
+        lines.append(f"- and {name_count(left, 'more finding')}; `/forge view` lists them")
+    head = f"<details><summary>{name_count(len(held), 'finding')} suppressed because of earlier dismissals</summary>"
     return "\n".join([head, "", *lines, "", "</details>"])
 
 
@@ -71,7 +70,7 @@ def _groups(held: Sequence[SuppressedFinding]) -> list[list[SuppressedFinding]]:
 def _group(group: Sequence[SuppressedFinding]) -> str:
     """The finding that takes the most to come back stands for all of them."""
     hardest = max(group, key=lambda each: each.release)
-    what = f"{_count(len(group), 'finding')} of {inline_code(hardest.finding.rule)}"
+    what = f"{name_count(len(group), 'finding')} of {inline_code(hardest.finding.rule)}"
     return f"- {what} {_because(hardest)} {_way_back(hardest, 'it' if len(group) == 1 else 'them')}"
 
 
@@ -214,7 +213,7 @@ def confirm_similar_undismissal(finding: Finding, undone: Sequence[FindingFeedba
         for past in undone
     )
     names = name_some(told, MOST_NAMED)
-    return f"**{finding.id}** counts again: {_count(len(undone), 'dismissal')} of similar findings undone: {names}."
+    return f"**{finding.id}** counts again: {name_count(len(undone), 'dismissal')} of similar findings undone: {names}."
 
 
 # --- why ----------------------------------------------------------------------------------------------------
@@ -280,7 +279,7 @@ def _term(dismissed: int, kept: int, takes: float, where: str) -> list[str]:
         return []
     gave = f" less {kept} taken up" if kept else ""
     taken = f"−{takes:.2f}" if takes else "nothing off"
-    return [f"{taken} for {_count(dismissed, 'dismissal')} of its rule {where}{gave}"]
+    return [f"{taken} for {name_count(dismissed, 'dismissal')} of its rule {where}{gave}"]
 
 
 def _dismissals(evidence: Evidence) -> str:
@@ -295,7 +294,7 @@ def _dismissals(evidence: Evidence) -> str:
 def _dismissal(past: FindingFeedback) -> str:
     memory = f" ({past.short_memory_id})" if past.memory_id else ""
     where = f"{past.name} in {inline_code(past.path)}, pull request {past.number}"
-    return f"{where}, by {inline_code(past.by)} on {_day(past.at)}: {escape(past.reason, 200)}{memory}"
+    return f"{where}, by {inline_code(past.by)} on {format_day(past.at)}: {escape(past.reason, 200)}{memory}"
 
 
 def _list_memories(memories: Sequence[Memory]) -> str:
@@ -322,11 +321,3 @@ def _list_ids(memories: Sequence[str]) -> str:
 
 def _times(number: int) -> str:
     return "once" if number == 1 else f"{number} times"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _day(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%d")

@@ -7,6 +7,7 @@ from domain.config.mistakes import Mistake, count_in_words, render_table
 from domain.events import Event, EventType
 from domain.memories.memory_file import PATH, MemoryFileEntry
 from domain.text.escaping import escape, strip_invisible
+from domain.text.phrases import name_count
 from domain.text.redaction import redact_outgoing
 from messages.review import CheckText
 
@@ -31,7 +32,7 @@ def render_valid(
     :param added: what is not remembered from the file now.
     :param gone: what the file would not say any more.
     """
-    head = f"`{PATH}` is removed." if removed else f"`{PATH}` says {_count(len(entries))}."
+    head = f"`{PATH}` is removed." if removed else f"`{PATH}` says {name_count(len(entries), 'memory', 'memories')}."
     parts = [head, _list("New", [each.content for each in added]), _list("No longer there", gone), _LATER]
     return CheckText("Removed" if removed else "Valid", "\n\n".join(part for part in parts if part))
 
@@ -57,7 +58,8 @@ def no_room(left_out: int, most: int) -> str:
     :param most: memories that may live in the repository.
     """
     return (
-        f"`{PATH}`: {_count(left_out)} left out, because the limit of pinned memories is reached (`memory.max`: "
+        f"`{PATH}`: {name_count(left_out, 'memory', 'memories')} left out, because the limit of pinned memories is "
+        f"reached (`memory.max`: "
         f"{most:,}). Make room with `/forge forget M-ID`, then change the file."
     )
 
@@ -76,10 +78,6 @@ def describe_outcome(added: int, archived: int, kept: int, left_out: int) -> str
     """What became of a delivery."""
     without = f", {left_out} left out" if left_out else ""
     return f"{PATH}: {added} added, {archived} archived, {kept} as before{without}"
-
-
-def _count(number: int) -> str:
-    return "1 memory" if number == 1 else f"{number} memories"
 
 
 def _list(title: str, texts: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from domain.ids import shorten_id
 from domain.notices import Notice, NoticeSeverity, NoticeType, parse_key
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
 from domain.text.escaping import strip_invisible
+from domain.text.phrases import format_moment
 from domain.text.redaction import redact_outgoing
 from messages.gates import name_deciders, name_retry, render_title
 
@@ -122,7 +123,7 @@ def _tell_of_gate(event: Event, gate: Gate, page: str) -> Notice | None:
 
 def _describe_gate(event: Event, gate: Gate) -> tuple[NoticeType, NoticeSeverity, str, str] | None:
     who = f"Who may decide it: anyone with the role {name_deciders(gate.request)}."
-    by = f"{who} Without an answer by {_when(gate.until)} it expires, which lets nothing pass."
+    by = f"{who} Without an answer by {format_moment(gate.until)} it expires, which lets nothing pass."
     why = " ".join(_end(reason.text) for reason in gate.request.reasons[:3])
     match event.type:
         case EventType.gate_requested if gate.is_waiting:
@@ -300,7 +301,3 @@ def _end(sentence: str) -> str:
     """A sentence with its full stop."""
     text = sentence.strip()
     return text[:1].upper() + text[1:] + ("" if not text or text[-1] in ".?!" else ".")
-
-
-def _when(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -9,7 +9,7 @@ from domain.money import Refusal
 from domain.runs.plan import LONGEST_WORDS, HeldContract, Plan, RatedPlan, Task, sort_tasks
 from domain.runs.run import Phase, ReasonCode
 from domain.text.escaping import escape, inline_code
-from domain.text.naming import name_some
+from domain.text.phrases import join_paragraphs, name_some
 from messages.metrics import end_with_spent, render_spent
 from messages.review import render_reasons
 
@@ -45,7 +45,7 @@ def render_progress(steps: Sequence[tuple[str, StepState]], spent: int) -> str:
         title = "Forge is about to plan this issue"
     else:
         title = "Forge is planning this issue"
-    return _join([f"**{title}**", "\n".join(rows), render_spent(spent, hint)])
+    return join_paragraphs([f"**{title}**", "\n".join(rows), render_spent(spent, hint)])
 
 
 def note_kept(version: int, why: str) -> str:
@@ -63,7 +63,7 @@ def render_comment(weighed: RatedPlan, *, version: int, spent: int) -> str:
     :param spent: what planning cost so far, in micro-USD.
     """
     end = [f"**Next:** {_NEXT} {_CHANGE}", render_spent(spent)]
-    title, details = _plan_title(weighed, version), _join(_details(weighed))
+    title, details = _plan_title(weighed, version), join_paragraphs(_details(weighed))
     whole = _fold(title, details) if len(details) > _SHORT else [f"**{title}**", details]
     return _fit(whole, [f"**{title}**", *_outline(weighed)], end)
 
@@ -86,8 +86,8 @@ def render_question(weighed: RatedPlan, *, version: int) -> str:
     """
     title = _plan_title(weighed, version)
     change = _CHANGE if version else _CHANGE_INSTRUCTION
-    text = _cut_lines(_join(_details(weighed, with_risk=False)), _LONGEST)
-    return _join([*(_fold(title, text) if len(text) > _SHORT else [f"**{title}**", text]), change])
+    text = _cut_lines(join_paragraphs(_details(weighed, with_risk=False)), _LONGEST)
+    return join_paragraphs([*(_fold(title, text) if len(text) > _SHORT else [f"**{title}**", text]), change])
 
 
 def _fold(title: str, text: str) -> list[str]:
@@ -105,8 +105,8 @@ def _cut_lines(text: str, most: int) -> str:
 
 def _fit(whole: Sequence[str], outline: Sequence[str], end: Sequence[str]) -> str:
     """The text, or its outline where it would be longer than GitHub takes."""
-    text = _join([*whole, *end])
-    return text if len(text) <= _LONGEST else _join([*outline, *end])
+    text = join_paragraphs([*whole, *end])
+    return text if len(text) <= _LONGEST else join_paragraphs([*outline, *end])
 
 
 def _plan_title(weighed: RatedPlan, version: int) -> str:
@@ -118,7 +118,7 @@ def render_summary(weighed: RatedPlan | None) -> str:
     """The newest plan of an issue, in brief."""
     if weighed is None:
         return "This issue has no plan yet. `/forge plan` asks for one."
-    return _join(["**The newest plan of this issue**", *_brief(weighed)])
+    return join_paragraphs(["**The newest plan of this issue**", *_brief(weighed)])
 
 
 QUESTIONS_ASKED = "**Forge asks before it plans this issue.** Its questions are in the comment below."
@@ -132,7 +132,7 @@ def render_questions(asked: Sequence[str], *, plans_only: bool, spent: int) -> s
     """
     command = "/forge plan" if plans_only else "/forge run"
     rows = [f"{number}. {escape(question, LONGEST_WORDS)}" for number, question in enumerate(asked, 1)]
-    return _join(
+    return join_paragraphs(
         [
             "**Forge has questions before it can plan this issue**",
             "The issue does not say enough, so a plan would be a guess.",
@@ -153,7 +153,7 @@ def render_nothing_to_do(why: str, *, plans_only: bool, spent: int) -> str:
     :param plans_only: whether only a plan was asked for.
     """
     command = "/forge plan" if plans_only else "/forge run"
-    return _join(
+    return join_paragraphs(
         [
             f"**Nothing to do:** {escape(why, LONGEST_WORDS)}",
             f"**Next:** close the issue, or say in a comment what is to be changed, then write `{command}`.",
@@ -427,7 +427,3 @@ def _holder(holding: HeldContract) -> str:
         return "another run"
     shown_in = "" if holding.pull_request is None else f", which opened #{holding.pull_request}"
     return f"the run of #{holding.number}{shown_in}"
-
-
-def _join(parts: Sequence[str]) -> str:
-    return "\n\n".join(part for part in parts if part)

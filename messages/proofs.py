@@ -6,6 +6,7 @@ from domain.review.findings import Finding, Severity
 from domain.review.proof import LONGEST_REASON, Proof, ProofOutcome, Reproduction
 from domain.slash.verbs import Verb, find_role
 from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
+from domain.text.phrases import name_count
 from domain.text.redaction import redact_outgoing
 
 TRYING_OUT = "Running a test for what the model claims"
@@ -148,9 +149,9 @@ def summarise_proofs(proofs: Sequence[Proof], not_run: str) -> str:
     refuted = sum(each.outcome is ProofOutcome.refuted for each in proofs)
     left = len(proofs) - shown - refuted
     said = [
-        f"{_count(shown)} shown by running" if shown else "",
-        f"{_count(refuted)} not borne out, because its test passes" if refuted else "",
-        f"of {_count(left)} nothing could be shown" if left else "",
+        f"{name_count(shown, 'finding')} shown by running" if shown else "",
+        f"{name_count(refuted, 'finding')} not borne out, because its test passes" if refuted else "",
+        f"of {name_count(left, 'finding')} nothing could be shown" if left else "",
     ]
     seconds = sum(each.seconds for each in proofs)
     return f"Tests of what the model claims, run for {seconds:.0f} s: {', '.join(filter(None, said))}."
@@ -163,7 +164,3 @@ def summarise_repeated(passing: Sequence[str], failing: Sequence[str]) -> str:
     """
     said = [f"the test of {name} passes" for name in passing] + [f"that of {name} still fails" for name in failing]
     return f"Run again, of what was shown before: {', '.join(said)}." if said else ""
-
-
-def _count(number: int) -> str:
-    return f"{number} finding" if number == 1 else f"{number} findings"

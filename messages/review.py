@@ -12,6 +12,7 @@ from domain.review.review import Decision, Review
 from domain.runs.run import REVIEW_CHECK, ReasonCode
 from domain.slash.verbs import Verb, find_role
 from domain.text.escaping import escape, inline_code, inline_path
+from domain.text.phrases import name_count
 from domain.verdicts import Reason
 from messages.earlier_tests import render_section, render_under_way
 from messages.inline_comments import ICONS, link_rule
@@ -179,7 +180,7 @@ def render_outcome(
     parts = [
         *_warning(problem),
         _verdict(review, has_server=has_server, is_tested=is_tested),
-        f"**Only moved**, with the same content: {_count(review.moved, 'file')}." if review.moved else "",
+        f"**Only moved**, with the same content: {name_count(review.moved, 'file')}." if review.moved else "",
         offer,
         gates,
         render_change(review),
@@ -199,9 +200,9 @@ def render_body(review: Review, posted: Sequence[Finding], posted_before: int, m
     others = len(review.findings) - len(posted) - posted_before
     lines = [f"**{tell_outcome(review)}.**", *filter(None, [tell_risk(review)])]
     if others > 0:
-        lines.append(f"{_count(others, 'more finding')} in the check `{CHECK_NAME}`.")
+        lines.append(f"{name_count(others, 'more finding')} in the check `{CHECK_NAME}`.")
     if posted_before > 0:
-        lines.append(f"{_count(posted_before, 'finding')} from an earlier push already commented, not repeated.")
+        lines.append(f"{name_count(posted_before, 'finding')} from an earlier push already commented, not repeated.")
     return "\n\n".join(part for part in (" ".join(lines), render_change(review), marker) if part)
 
 
@@ -282,7 +283,7 @@ def render_reasons(tree: Sequence[Reason], depth: int = 0) -> str:
 def _tell_so_far(review: Review) -> str:
     """The verdict without a word of approval, which nobody gave yet."""
     if review.decision in (Decision.approve, Decision.unread):
-        return _count(len(review.findings), "finding") if review.findings else "no findings"
+        return name_count(len(review.findings), "finding") if review.findings else "no findings"
     return name_outcome(review)
 
 
@@ -296,17 +297,17 @@ def name_outcome(review: Review) -> str:
         for finding in review.findings
     )
     if review.decision is Decision.request_changes:
-        return f"Changes requested: {_count(blocking, 'finding')} to fix"
+        return f"Changes requested: {name_count(blocking, 'finding')} to fix"
     if review.decision is Decision.require_human:
         return _human_title(review)
-    found = _count(len(review.findings), "finding")
+    found = name_count(len(review.findings), "finding")
     if review.decision is Decision.approve and any(reason.code == "gate.approved" for reason in review.reasons):
         return f"Approved by a person, with {found}" if review.findings else _BY_PERSON
     if review.unread.paths:
-        nobody = f"nobody read {_count(len(review.unread.paths), 'file')}"
+        nobody = f"nobody read {name_count(len(review.unread.paths), 'file')}"
         return f"{found}; {nobody}" if review.findings else f"Not approved: {nobody}"
     if review.unread.logic:
-        which = f" of {_count(len(review.unread.logic), 'file')}" if review.read_by_model else ""
+        which = f" of {name_count(len(review.unread.logic), 'file')}" if review.read_by_model else ""
         nobody = f"nobody read the logic{which}"
         if len(review.unread.gone) == len(review.unread.logic):
             nobody = "nobody weighed the loss of tests"
@@ -408,9 +409,9 @@ def _findings_table(review: Review, inline: set[str], posted_before: int) -> str
     notes = _render_table([each for each in shown if each.is_note], review, inline)
     folded = f"<details><summary>Notes, which ask for nothing</summary>\n\n{notes}\n\n</details>" if notes else ""
     left = len(review.findings) - len(shown)
-    tail = [f"\n{_count(left, 'more finding')} in the details below."] if left > 0 else []
+    tail = [f"\n{name_count(left, 'more finding')} in the details below."] if left > 0 else []
     if posted_before:
-        tail.append(f"\n{_count(posted_before, 'finding')} already commented by an earlier review.")
+        tail.append(f"\n{name_count(posted_before, 'finding')} already commented by an earlier review.")
     return "\n".join(["### Findings", *(f"\n{part}" for part in (table, folded) if part), *tail])
 
 
@@ -473,7 +474,3 @@ def _details(review: Review) -> str:
 def render_bullet(finding: Finding) -> str:
     message = escape(finding.message, 200)
     return f"- {ICONS[finding.severity]} {inline_path(finding.where)} {message} ({link_rule(finding)}, {finding.id})"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

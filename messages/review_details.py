@@ -11,6 +11,7 @@ from domain.review.locked_packages import LockChange, PackageMove
 from domain.review.reading import HeldConventions, LookUps, ShownFile
 from domain.review.review import BEHAVIOUR, LayerReport, Review, ToolRun
 from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
+from domain.text.phrases import name_count
 from domain.text.redaction import redact_outgoing
 from messages.inline_comments import link_rule
 from messages.memory import render_suppressed
@@ -42,8 +43,8 @@ def _summarise(review: Review) -> str:
     told = [
         f"Risk {review.risk.level.value}" if review.risk.level.is_high else "Risk",
         "what ran",
-        *([f"{_count(unseen, 'file')} not checked"] if unseen else []),
-        *([f"{_count(muted, 'finding')} dismissed or suppressed"] if muted else []),
+        *([f"{name_count(unseen, 'file')} not checked"] if unseen else []),
+        *([f"{name_count(muted, 'finding')} dismissed or suppressed"] if muted else []),
         f"{review.seconds:.1f} s",
     ]
     return " · ".join(told)
@@ -115,7 +116,9 @@ def _layer_rows(layer: LayerReport, told: Collection[str]) -> list[str]:
     if layer.missing is not None and layer.missing not in told:
         rows.append(f"| {name} | | | | ⚠️ {escape(layer.missing, 300)} |")
     if layer.cut:
-        more = f"{_count(layer.cut, 'more finding')} left out; Forge keeps the most severe ones of each file and tool"
+        more = (
+            f"{name_count(layer.cut, 'more finding')} left out; Forge keeps the most severe ones of each file and tool"
+        )
         rows.append(f"| {name} | | | | ⚠️ {more} |")
     if layer.look_ups is not None:
         rows.append(f"| {name} | looked up | | | {_tell_look_ups(layer.look_ups)} |")
@@ -127,10 +130,10 @@ def _layer_rows(layer: LayerReport, told: Collection[str]) -> list[str]:
 def _tell_look_ups(made: LookUps) -> str:
     """What the model looked up before it answered, of what it might, and what that cost."""
     uses = ", ".join(f"{tool} {count}" for tool, count in made.used.items())
-    bound = f"of {_count(made.most_turns, 'message')} and {made.most_tokens:,} tokens it might have used"
+    bound = f"of {name_count(made.most_turns, 'message')} and {made.most_tokens:,} tokens it might have used"
     if not made.turns:
         return f"nothing, {bound}; offered because {made.why}"
-    took = f"{uses}, in {_count(made.turns, 'message')} with {made.tokens:,} tokens of answers"
+    took = f"{uses}, in {name_count(made.turns, 'message')} with {made.tokens:,} tokens of answers"
     return f"{took}, {bound}; {format_usd(made.cost)}; offered because {made.why}"
 
 
@@ -172,7 +175,7 @@ def _tell_cut(file: ShownFile) -> str:
 
 def _footer(review: Review) -> str:
     told = [
-        f"{_count(review.files, 'file')}, +{review.additions} −{review.deletions}",
+        f"{name_count(review.files, 'file')}, +{review.additions} −{review.deletions}",
         f"{review.merge_base[:7]}…{review.head_sha[:7]}",
         *_cost(review),
     ]
@@ -188,10 +191,6 @@ def _cost(review: Review) -> list[str]:
     if not tokens and cost:
         return [f"{format_usd(cost)} counted for calls that broke off: the provider may charge them"]
     return [f"{tokens:,} tokens{f', {format_usd(cost)}' if cost else ''}"]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 _MOST_FILES = 5

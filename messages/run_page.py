@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from domain.events import Event, EventType
@@ -12,6 +12,7 @@ from domain.review.findings import Finding
 from domain.review.review import Decision
 from domain.review.suppression import SuppressedFinding, SuppressionReason
 from domain.runs.run import ReasonCode, Run, RunState, Trigger
+from domain.text.phrases import format_moment
 from messages.audit import describe_event
 from messages.commands import describe_state
 from messages.gates import name_deciders
@@ -90,7 +91,7 @@ def explain_wait(run: Run, waiting: Sequence[Gate], until: datetime | None, prop
     if run.detail:
         parts.append(f"{run.detail.rstrip('.')}.")
     if until is not None:
-        parts.append(f"It goes on by itself at {_when(until)}.")
+        parts.append(f"It goes on by itself at {format_moment(until)}.")
     its_own = proposed if run.reason is ReasonCode.in_review else None
     return (RunWait(" ".join(parts), pull_request=its_own),)
 
@@ -100,8 +101,8 @@ def _explain_gate(gate: Gate) -> str:
     passed = f" {gate.delegate} was asked to decide." if gate.delegate else ""
     return (
         f"This run waits for a person at {gate.name}: {asked.prompt.rstrip('.')}. Who decides: anyone with the "
-        f"role {name_deciders(asked)}. Without an answer until {_when(gate.until)} it expires, which lets nothing "
-        f"pass.{passed}"
+        f"role {name_deciders(asked)}. Without an answer until {format_moment(gate.until)} it expires, which lets "
+        f"nothing pass.{passed}"
     )
 
 
@@ -219,7 +220,3 @@ def describe_held(held: SuppressedFinding) -> str:
 def _cut(text: str) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= _WORDS else f"{flat[: _WORDS - 1]}…"
-
-
-def _when(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

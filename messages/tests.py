@@ -24,6 +24,7 @@ from domain.runs.testing import (
     decide_verdict,
 )
 from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
+from domain.text.phrases import name_count
 from domain.text.redaction import redact_outgoing
 from messages.earlier_tests import render_section
 from messages.review import CheckText
@@ -166,7 +167,7 @@ def render_failed_before(run: TestRun) -> str:
     passed = sum(case.outcome is CaseOutcome.passed for case in run.cases)
     cause = pick_telling_line(_message(run.failures[0], run))
     return (
-        f"{_count(len(run.failures), 'test')} failed, on each side as well: {named}{more} "
+        f"{name_count(len(run.failures), 'test')} failed, on each side as well: {named}{more} "
         f"(the first: {inline_code(cause, 200)}); {passed:,} passed"
     )
 
@@ -190,9 +191,9 @@ def _title(run: TestRun, came_to: SuiteVerdict) -> str:
         case SuiteVerdict.no_tests:
             return "No tests found"
         case SuiteVerdict.failed if run.failures:
-            return f"{_count(len(run.failures), 'test')} failed"
+            return f"{name_count(len(run.failures), 'test')} failed"
         case SuiteVerdict.failed:
-            return f"{_count(len(run.failed_commands), 'command')} failed"
+            return f"{name_count(len(run.failed_commands), 'command')} failed"
         case SuiteVerdict.passed:
             return _success_title(run)
 
@@ -206,7 +207,7 @@ def _success_title(run: TestRun) -> str:
     expected = sum(case.is_expected for case in run.cases)
     skipped = sum(case.outcome is CaseOutcome.skipped for case in run.cases) - expected
     parts = [
-        _count(len(ran), "test"),
+        name_count(len(ran), "test"),
         f"{len(run.flaky)} of them flaky" if run.flaky else "",
         f"{skipped:,} skipped" if skipped else "",
         f"{expected:,} failed as expected" if expected else "",
@@ -503,8 +504,8 @@ def _list_compared(compared: CoverageComparison) -> list[str]:
         for each in compared.losses
         if each.lost
     ]
-    left_out = [f"- Run before and not measured any more: {_count(compared.left_out, 'line')}"]
-    unknown = [f"- Not compared, since their change was not read: {_count(compared.unknown, 'file')}"]
+    left_out = [f"- Run before and not measured any more: {name_count(compared.left_out, 'line')}"]
+    unknown = [f"- Not compared, since their change was not read: {name_count(compared.unknown, 'file')}"]
     return [
         _show_change("Lines of the program", compared.before, compared.after),
         *(kept if compared.kept_before.total else []),
@@ -533,7 +534,7 @@ def _list_uncovered(coverage: DiffCoverage) -> list[str]:
     rows = [f"- Not run in {inline_code(path, 120)}: {format_ranges(lines)}" for path, lines in files[:_FILES]]
     rows += [f"- Not measured: {inline_code(path, 120)}" for path in coverage.unmeasured[:_FILES]]
     left = max(len(files) - _FILES, 0) + max(len(coverage.unmeasured) - _FILES, 0)
-    return [*rows, f"- and {_count(left, 'more file')}"] if left else rows
+    return [*rows, f"- and {name_count(left, 'more file')}"] if left else rows
 
 
 def format_ranges(lines: Sequence[int]) -> str:
@@ -574,7 +575,7 @@ def _status(command: CommandResult) -> str:
     if command.has_no_tests:
         return f"{ended}; no tests"
     if command.kind in {"test", "retry"}:
-        return f"{ended}; {_count(len(command.cases), 'test') if command.cases else 'no report'}"
+        return f"{ended}; {name_count(len(command.cases), 'test') if command.cases else 'no report'}"
     return ended
 
 
@@ -614,7 +615,3 @@ def _join(parts: Sequence[str]) -> str:
             break
         kept.append(part)
     return "\n\n".join(kept)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from domain.money import format_usd
 from domain.runs.conflicts import LONGEST_WHY, BesideEdit, ConflictHunk, UnmergedFile
 from domain.text.escaping import code_block, cut_words, escape, inline_code, inline_path
+from domain.text.phrases import join_paragraphs, name_count
 from messages.automation import RUN_TRAILER
 from messages.pushes import WORKFLOWS
 from safety.conflicts import JudgedHunk, Kept, Side
@@ -38,7 +39,7 @@ def summarise(base: str, sha: str, subjects: Sequence[str], most: int) -> str:
 
     :param subjects: of commits, the newest first; at most ``most`` were counted.
     """
-    count = f"{most} or more commits" if len(subjects) == most else _count(len(subjects), "commit")
+    count = f"{most} or more commits" if len(subjects) == most else name_count(len(subjects), "commit")
     named = "; ".join(cut_words(subject, 80) for subject in subjects[:3])
     return f"It takes {count} of {base} in, up to {sha[:10]}: {named}{'; …' if len(subjects) > 3 else ''}."
 
@@ -47,7 +48,7 @@ def render_resolved(judged: Sequence[JudgedHunk]) -> str:
     """How each conflict is resolved; nothing of a side goes without being named."""
     if not judged:
         return ""
-    return "\n".join([f"{_count(len(judged), 'conflict')} resolved:", "", *map(_render_judged, judged)])
+    return "\n".join([f"{name_count(len(judged), 'conflict')} resolved:", "", *map(_render_judged, judged)])
 
 
 def render_beside(edits: Sequence[BesideEdit], places: Mapping[str, str]) -> str:
@@ -79,7 +80,7 @@ def report_conflicts(
     rows = [f"- {inline_path(each.where)}" for each in hunks[:_FILES]]
     more = [f"- and {len(hunks) - _FILES} more"] if len(hunks) > _FILES else []
     head = f"Nothing was changed: the branch conflicts with {inline_code(base)}. {escape(why)}".strip()
-    return _join(
+    return join_paragraphs(
         [head, "\n".join([*rows, *more, *_list_unmerged(unmerged)]), _advise_by_hand(base, source), _footer(spent)]
     )
 
@@ -101,7 +102,7 @@ def report_open(
     asked = [each for each in judged if each.question]
     sure = [each for each in judged if not each.question]
     shown = [_render_question(number, each, base, branch) for number, each in enumerate(asked[:_HUNKS], 1)]
-    more = [f"{_count(len(asked) - _HUNKS, 'more conflict')} not shown."] if len(asked) > _HUNKS else []
+    more = [f"{name_count(len(asked) - _HUNKS, 'more conflict')} not shown."] if len(asked) > _HUNKS else []
     head = f"Nothing was changed: the branch conflicts with {inline_code(base)}, and people have to decide."
     parts = [
         head,
@@ -112,7 +113,7 @@ def report_open(
         patch,
         _advise(base, source),
     ]
-    return _join([*parts, _footer(spent)])
+    return join_paragraphs([*parts, _footer(spent)])
 
 
 def render_patch(
@@ -162,7 +163,7 @@ def report_workflows(
     conflict = ["# resolve the conflicts, and `git add` the files", _FINISH[0]] if conflicts else []
     steps = "\n".join([f"git switch {shlex.quote(branch)}", _render_merge(base, source), *conflict, _FINISH[1]])
     button = "" if conflicts else " (nothing conflicts, so *Update branch* on GitHub does the same)"
-    return _join([head, f"By hand{button}:\n\n{code_block(steps, 'sh')}", _footer(spent)])
+    return join_paragraphs([head, f"By hand{button}:\n\n{code_block(steps, 'sh')}", _footer(spent)])
 
 
 def explain_missing_model(reason: str) -> str:
@@ -235,7 +236,9 @@ def _explain_rebase(patch: str | None, base: str, source: str) -> str:
     """How the base is taken in where no merge may be, and what the files with conflicts come to."""
     command = f"git fetch {shlex.quote(source)} {shlex.quote(base)} && git rebase FETCH_HEAD"
     told = f"Without a merge, {inline_code(command)} takes it in, and a forced push."
-    return _join([told, f"What conflicts comes to this:\n\n{code_block(patch.rstrip(), 'diff')}" if patch else ""])
+    return join_paragraphs(
+        [told, f"What conflicts comes to this:\n\n{code_block(patch.rstrip(), 'diff')}" if patch else ""]
+    )
 
 
 def _advise(base: str, source: str) -> str:
@@ -248,14 +251,6 @@ def _advise_by_hand(base: str, source: str) -> str:
 
 def _render_merge(base: str, source: str) -> str:
     return f"git fetch {shlex.quote(source)} {shlex.quote(base)} && git merge FETCH_HEAD"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _join(parts: Sequence[str]) -> str:
-    return "\n\n".join(part for part in parts if part)
 
 
 def _footer(spent: int) -> str:

@@ -8,6 +8,7 @@ from itertools import islice, takewhile
 
 from domain.runs.patches import ChangedFile
 from domain.text.escaping import strip_invisible
+from domain.text.phrases import name_count
 from domain.text.redaction import redact_outgoing
 
 _LARGEST = 500_000  # bytes of a file whose lines are compared
@@ -56,7 +57,7 @@ def fit_diff(files: Iterable[ChangedFile], room: DiffRoom) -> ShownDiff:
                 lines.append((_shorten(line), _name_kind(line)))
             else:
                 left_lines += 1
-    left = [_count(number, noun) for number, noun in ((left_files, "whole file"), (left_lines, "line")) if number]
+    left = [name_count(number, noun) for number, noun in ((left_files, "whole file"), (left_lines, "line")) if number]
     return ShownDiff(lines, " and ".join(left))
 
 
@@ -66,10 +67,6 @@ def _shorten(line: str) -> str:
 
 def _name_kind(line: str) -> str:
     return "place" if line.startswith(("--- ", "+++ ")) else _KINDS.get(line[:1], "")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def flatten(text: str) -> str:

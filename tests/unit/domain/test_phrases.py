@@ -1,6 +1,6 @@
 """Lists of what Forge names stay short."""
 
-from domain.text.naming import name_some
+from domain.text.phrases import name_some
 from messages.deliveries import describe_rewritten
 
 
