@@ -218,7 +218,8 @@ def render_history(history: DetectorHistory) -> str:
     kind = inline_code(finding.rule)
     counted = (
         f"In 90 days {kind} found {name_count(record.found, 'place')} in this repository. People called "
-        f"{record.dismissed} of them wrong and {record.confirmed} right, so it is believed at {record.reliability:.0%} of what it states."
+        f"{record.dismissed} of them wrong and {record.confirmed} right, so it is believed at {record.reliability:.0%} "
+        "of what it states."
     )
     said = [
         f"- {format_day(each.at)} #{each.number} {each.name}: {escape(_describe_past(each), 400)}"
