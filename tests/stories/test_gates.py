@@ -6,9 +6,10 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from agents.llm.models import Models
-from agents.llm.scripted import ScriptedModel, Stalls
+from agents.llm.scripted import ScriptedModel
 from domain.money import FixedPrice
 from simulator.state import CheckRun, IssueComment, PullRequest, Repository
 from tests.databases import create_database
@@ -99,10 +100,15 @@ async def wait_until(holds: Callable[[], bool]) -> None:
 async def test_the_check_says_at_once_what_was_decided_while_another_run_has_the_only_place(
     tmp_path: Path, model: ScriptedModel, said: str, shown: str
 ) -> None:
-    url = create_database("sqlite", tmp_path)
+    url, is_shown = create_database("sqlite", tmp_path), asyncio.Event()
+
+    async def plan(_content: str) -> dict[str, JsonValue]:
+        await is_shown.wait()
+        return {"plan": None, "questions": ["Which?"]}
+
     async with open_story(url, tmp_path, models=Models.only(model.language_model), concurrent_runs=1) as story:
         scene = await open_scene(story, configuration="review: {model: never}\n", there=ISSUE_SHOP)
-        model.when("whole cart", Stalls(), {"plan": None, "questions": ["Which?"]})
+        model.when("whole cart", plan)
         issue = await scene.alice.open_issue(scene.repository, "Discounts", "On the whole cart.")
         await scene.alice.comment(issue, "/forge plan")
         await wait_until(lambda: bool(model.calls))
@@ -110,7 +116,7 @@ async def test_the_check_says_at_once_what_was_decided_while_another_run_has_the
         story.clock.move(seconds=2)  # GitHub cuts the moment of writing to the second
         await scene.carol.comment(scene.pull, f"/forge {said}")
         await wait_until(lambda: story.check(scene.repository, scene.head).title == shown)
-        await scene.alice.comment(issue, "/forge cancel")
+        is_shown.set()
         await story.settle()
         assert scene.conclusion == ("success" if said == "approve" else "failure")
         story.pass_over(scene.pull)
