@@ -1,6 +1,5 @@
 """What running a test showed of a model's claim, with the test that anybody can run again."""
 
-from collections.abc import Sequence
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -67,12 +66,3 @@ class Proof(BaseModel):
     def is_shown(self) -> bool:
         """Whether the defect is shown by running."""
         return self.outcome.is_shown
-
-
-def share_seconds(most: float, proofs: Sequence[Proof], claims: int) -> float:
-    """The seconds in which the test of the next claim may run: its part of what the sandbox has not used yet.
-
-    :param most: for all tests of a review.
-    :param proofs: of the claims before; :param claims: all of them.
-    """
-    return (most - sum(each.seconds for each in proofs)) / (claims - len(proofs))

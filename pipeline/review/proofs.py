@@ -18,7 +18,7 @@ from agents.testing.tester import Tester
 from domain.gates import digest
 from domain.review.findings import Finding, remove_place
 from domain.review.identity import find_again
-from domain.review.proof import Proof, ProofOutcome, share_seconds
+from domain.review.proof import Proof, ProofOutcome
 from domain.text.redaction import holds_secret
 from messages import proofs as texts
 from messages.review import render_progress
@@ -84,7 +84,7 @@ class ModelProofs:
         if await self._context.journal.step("may its tests run", find_obstacle, self._context, self._settings):
             return RepeatedProofs()
         for number, finding in enumerate(shown, 1):
-            test, share = write_again(finding), self._left / (len(shown) - number + 1)
+            test, share = write_again(finding), self._share(len(shown) - number + 1)
             if test is None or share < _LEAST:
                 continue
             proof = await self._context.journal.step(
@@ -121,8 +121,9 @@ class ModelProofs:
         answers: list[ModelAnswer] = []
         proofs: dict[str, Proof] = {}
         for number, task in enumerate(plan.tasks, 1):
-            share = share_seconds(self._left, [*proofs.values()], len(plan.tasks))
-            proofs[task.finding.fingerprint] = await self._prove(number, task, share, answers, model)
+            share = self._share(len(plan.tasks) - number + 1)
+            proof = proofs[task.finding.fingerprint] = await self._prove(number, task, share, answers, model)
+            self._left -= proof.seconds
         await self._context.progress.quiet()
         told = texts.summarise_proofs([*proofs.values()], plan.not_run)
         return ProvedFindings(findings=apply_proofs(kept, proofs), answers=tuple(answers), told=told)
@@ -152,6 +153,10 @@ class ModelProofs:
         return await self._context.journal.step(
             f"run the test for a finding {number}", self._run, task.finding, test, max(seconds, _LEAST)
         )
+
+    def _share(self, claims: int) -> float:
+        """The seconds for the next of so many claims: its part of what the sandbox has not used yet."""
+        return self._left / claims
 
     def _leave_open(self, why: str) -> Proof:
         return Proof(outcome=ProofOutcome.open, head_sha=self._context.run.head_sha, why=why)

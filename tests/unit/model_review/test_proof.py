@@ -16,7 +16,7 @@ from agents.testing.reproduction.place import TestPlace
 from domain.config.review import IfUnshown
 from domain.review.avoidance import AvoidanceKind
 from domain.review.findings import Category, Finding, Layer, Severity
-from domain.review.proof import Proof, ProofOutcome, share_seconds
+from domain.review.proof import Proof, ProofOutcome
 from domain.runs.testing import Framework
 from domain.text.redaction import redact_outgoing
 from messages.proofs import PASSES, render_proof
@@ -127,12 +127,6 @@ def test_a_question_holds_the_file_an_example_and_the_place_without_credentials(
     assert "Trigger: mean() of nothing: 1." in inner[inner.index(CLAIM) :]
     assert "1 def test_shop():" in inner[inner.index("== a test that is there: tests/test_shop.py") :]
     assert inner[-1].startswith("It will be tests/test_forge_a.py, run by `python3 -m pytest")
-
-
-@pytest.mark.parametrize(("used", "share"), [([], 40), ([10.0], 55), ([120.0, 0.0], 0)])
-def test_tests_share_the_seconds_that_the_sandbox_has_not_used(used: list[float], share: float) -> None:
-    done = [Proof(outcome=ProofOutcome.open, head_sha="0" * 40, seconds=seconds) for seconds in used]
-    assert share_seconds(120, done, 3) == share
 
 
 @pytest.mark.parametrize(
