@@ -8,7 +8,7 @@ from agents.loop.loop import Agent, list_found, list_read
 from agents.loop.tools.files import make_file_tools
 from agents.loop.turns import Assignment, CompletedTurn
 from agents.prompts import load_prompt
-from agents.review.model.file_selection import ReadingLimits, select_files
+from agents.review.model.file_selection import ReadingLimits, is_only_text, select_files
 from agents.review.model.questions import flatten_markdown, frame_data
 from domain import globs
 from domain.review.changes import Change
@@ -60,7 +60,9 @@ def build_assignment(
     """
     parts = ["== question", f"> {flatten_markdown(words, _WORDS)}", *about]
     if change is not None:
-        reading = select_files(change, {}, withheld={}, never_send=never_send, redact=redact, size=_SIZE)
+        reading = select_files(
+            change, {}, withheld={}, never_send=never_send, redact=redact, size=_SIZE, texts=is_only_text(change)
+        )
         parts += ["== what the pull request changes"]
         parts += [shown.text for group in reading.groups for shown in group]
     content = frame_data(redact("\n".join(parts)))

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
-from agents.review.model.file_selection import ReadingLimits, select_files
+from agents.review.model.file_selection import ReadingLimits, is_only_text, select_files
 from agents.review.model.questions import flatten_markdown, frame_data
 from agents.review.model.rendering import clean_name
 from domain.globs import matches
@@ -58,7 +58,9 @@ def build_question(
     :param never_send: globs of files that a model must not see.
     :param redact: removes credentials from a text.
     """
-    reading = select_files(change, {}, withheld={}, never_send=never_send, redact=redact, size=_SIZE)
+    reading = select_files(
+        change, {}, withheld={}, never_send=never_send, redact=redact, size=_SIZE, texts=is_only_text(change)
+    )
     sections = [section.name for section in split_sections(about.template) if section.name]
     parts = [
         "== title now",

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
-from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
+from agents.review.model.file_selection import FileSelection, ReadingLimits, is_only_text, select_files
 from agents.review.model.questions import flatten_markdown, frame_data
 from domain.review.changes import Change, FileVersions
 from domain.review.reading import Outline
@@ -56,8 +56,16 @@ def select_seams(
     :param never_send: globs of files that a model must not see.
     :param redact: removes credentials from a text.
     """
+    only_text = is_only_text(change)
     return select_files(
-        change, versions, withheld={}, never_send=never_send, redact=redact, size=_SIZE, outlines=outlines
+        change,
+        versions,
+        withheld={},
+        never_send=never_send,
+        redact=redact,
+        size=_SIZE,
+        outlines=outlines,
+        texts=only_text,
     )
 
 

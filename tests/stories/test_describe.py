@@ -258,6 +258,20 @@ Look hardest at: a discount above 1
     story.pass_over(pull)
 
 
+async def test_of_documents_alone_the_model_sees_the_words(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    repository, _, carol, _ = await open_change(story, "")
+    await carol.push(repository, "words", {"GUIDE.md": "Rates are net.\n"}, base="main")
+    pull = await carol.open_pull_request(repository, "words", title="Say what rates are")
+    await story.settle()
+    model.when(DESCRIBES, {"title": "Say that rates are net", "sections": []})
+    await carol.comment(pull, "/forge describe")
+    await story.settle()
+    [asked] = [call.content for call in model.calls if DESCRIBES in call.content]
+    assert "+Rates are net." in asked
+    story.pass_over(pull)
+
+
 async def test_without_a_model_it_is_said_plainly(story: Story) -> None:
     _, _, carol, pull = await open_change(story, "")
     for verb in ("describe", "walkthrough", "tests", "changelog"):

@@ -47,6 +47,11 @@ class FileSelection:
     moved: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
 
+def is_only_text(change: Change) -> bool:
+    """Whether a change is of documents and data alone, so that they are what there is to read."""
+    return all(is_document(path) or is_data(path) for path in change.paths)
+
+
 def select_files(
     change: Change,
     versions: Mapping[str, FileVersions],
