@@ -26,6 +26,7 @@ class FixState(StrEnum):
     fixed = "fixed"  # by this change
     done = "done already"  # the code does not have it any more
     proposed = "proposed already"  # a pull request that fixes it is open
+    unconfirmed = "gone by the model's word"  # which does not lift what blocks
     left = "left"
 
 
@@ -119,7 +120,7 @@ def _tell_state(outcome: FixOutcome, where: str) -> str:
     match outcome.state:
         case FixState.fixed:
             return f"fixed in {where}"
-        case FixState.done | FixState.proposed:
+        case FixState.done | FixState.proposed | FixState.unconfirmed:
             return f"{outcome.state}: {outcome.why}"
         case FixState.left:
             return f"left, because {outcome.why}"
@@ -194,6 +195,11 @@ def explain_made(head_sha: str) -> str:
 def explain_gone(head_sha: str) -> str:
     """Why there is nothing to fix, as a clause: whoever was to fix it looked, and it is not there."""
     return f"{inline_code(head_sha[:7])} does not have it any more"
+
+
+def explain_unconfirmed() -> str:
+    """What becomes of a finding that blocks, as a clause, where whoever was to fix it finds it gone."""
+    return "as it blocks, a review looks for itself: `/forge review full`"
 
 
 def explain_credential() -> str:

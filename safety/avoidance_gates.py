@@ -9,7 +9,7 @@ from domain.gates import STANDARD_GATES, GateRequest, Option, digest
 from domain.money import NO_EXTENSION, BudgetExtension
 from domain.review.avoidance import CERTAIN, INSTEAD, TITLES, AvoidanceKind, is_critical
 from domain.review.feedback import FindingFeedback, Word
-from domain.review.findings import Finding, Layer, Severity
+from domain.review.findings import Finding, Layer
 from domain.review.review import JudgedFindings, Review
 from domain.runs.run import Phase
 from domain.verdicts import Reason
@@ -189,11 +189,7 @@ def request_false_positive(review: Review, configuration: Configuration) -> list
 def list_mattering(review: Review, configuration: Configuration) -> set[str]:
     """The fingerprints of the findings of giving up that block, or that people are asked about."""
     asked = {each.fingerprint for each, _ in list_destructive(review, configuration)}
-    blocking = {
-        each.fingerprint
-        for each in review.findings
-        if each.rule in _BY_RULE and each.severity.rank >= Severity.error.rank
-    }
+    blocking = {each.fingerprint for each in review.findings if each.rule in _BY_RULE and each.blocks}
     return asked | blocking | {*review.judged.disputed}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from domain.globs import matches
 from domain.paths import holds_tests, is_data, is_document, is_test, may_run, tells_terms
 from domain.review.changes import Change, FileChange, TouchedFile
-from domain.review.findings import RawFinding, Severity
+from domain.review.findings import RawFinding
 from domain.review.reading import NO_OUTLINE, Impact, Outline
 from safety.protected_files import decides_about_runs
 from safety.risk import is_sensitive
@@ -80,7 +80,7 @@ def list_riskiest(files: Sequence[FileChange], found: Sequence[RawFinding], sens
 
     :param sensitive: glob patterns (`paths.sensitive`), besides what is sensitive everywhere.
     """
-    marked = {finding.path for finding in found if finding.severity.rank >= Severity.error.rank}
+    marked = {finding.path for finding in found if finding.blocks}
     return frozenset(
         file.path
         for file in files
@@ -170,7 +170,7 @@ def is_late(finding: RawFinding, reached: Mapping[str, Sequence[Span]]) -> bool:
     :param reached: as :func:`list_reached` tells it.
     """
     spans, line = reached.get(finding.path), finding.line
-    if spans is None or line is None or finding.severity.rank >= Severity.error.rank:
+    if spans is None or line is None or finding.blocks:
         return False
     return not any(start <= (finding.end_line or line) and line <= end for start, end in spans)
 

@@ -89,7 +89,7 @@ def raise_confirmed(findings: Sequence[Finding], judged: JudgedFindings) -> Sequ
 
 
 def _find_blocking(findings: Sequence[RawFinding]) -> tuple[Reason, ...]:
-    blocking = [finding for finding in findings if finding.severity.rank >= Severity.error.rank]
+    blocking = [finding for finding in findings if finding.blocks]
     if not blocking:
         return ()
     children = tuple(

@@ -73,8 +73,7 @@ def may_be_suppressed(finding: Finding) -> bool:
         return False
     is_security = finding.category is Category.security or finding.layer is Layer.security
     is_grave = is_security or finding.rule == DATA_LOSS
-    blocks = finding.severity.rank >= Severity.error.rank
-    return not (finding.is_credential or finding.severity is Severity.critical or (is_grave and blocks))
+    return not (finding.is_credential or finding.severity is Severity.critical or (is_grave and finding.blocks))
 
 
 def rate_confidence(finding: Finding, history: DismissalHistory) -> AdjustedConfidence:

@@ -1,6 +1,6 @@
 """What people say about findings (dismissed, disputed, confirmed), and how findings went without a word."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -68,7 +68,7 @@ class FindingFeedback:
     :param memory_id: the memory it taught; may be empty.
     :param until: when the scope ends.
     :param version: of the detector; see :func:`domain.review.avoidance.find_version`.
-    :param severity: of the finding; if unknown, one that does not block.
+    :param severity: of the finding as it was then.
     :param spot: of a model's finding; None if unknown.
     """
 
@@ -110,6 +110,16 @@ class FindingFeedback:
         if self.version != find_version(self.rule):
             return Lapse.version
         return Lapse.time if self.until is None or now >= self.until else None
+
+
+def drop_graver(dismissed: Mapping[str, FindingFeedback], found: Iterable[Finding]) -> dict[str, FindingFeedback]:
+    """The dismissals, by fingerprint, without those of findings that are graver by now: nobody spoke of these."""
+    graver = {
+        each.fingerprint
+        for each in found
+        if each.fingerprint in dismissed and each.severity.rank > dismissed[each.fingerprint].severity.rank
+    }
+    return {fingerprint: said for fingerprint, said in dismissed.items() if fingerprint not in graver}
 
 
 def find_passing(finding: Finding, known: Sequence[FindingFeedback], now: datetime) -> FindingFeedback | None:

@@ -108,6 +108,11 @@ class RawFinding(BaseModel):
         return self.rule.startswith(CREDENTIAL)
 
     @property
+    def blocks(self) -> bool:
+        """Whether it requests changes."""
+        return self.severity.rank >= Severity.error.rank
+
+    @property
     def is_note(self) -> bool:
         """Whether a model noted it and nobody needs to do anything about it."""
         return self.layer is Layer.model and self.severity is Severity.info

@@ -137,8 +137,10 @@ _JOINERS = "\u200c\u200d"
 _FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u180e"
 _MARKS = "\u200e\u200f\u061c"
 _TAGS = "\U000e0000-\U000e007f"
+_IGNORABLE = "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
+"""The rest of Default_Ignorable_Code_Point (Unicode, DerivedCoreProperties.txt)."""
 _OTHERS = "\u00ad\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\ufffb"
-_INVISIBLE = re.compile(f"[{_SELECTORS}{_JOINERS}{_FILLERS}{_MARKS}{_TAGS}{_OTHERS}]+")
+_INVISIBLE = re.compile(f"[{_SELECTORS}{_JOINERS}{_FILLERS}{_MARKS}{_TAGS}{_IGNORABLE}{_OTHERS}]+")
 _FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
 _KEYCAP = re.compile("[0-9#*]\ufe0f\u20e3")
 _VIRAMA = 9
@@ -179,10 +181,10 @@ def find_invisible(line: str, *, is_translation: bool = False) -> Iterator[Hidde
     if line.isascii():
         return
     shapes = (_FLAG, _KEYCAP, _SHOWN_AS_EMOJI, _EMOJI_SEQUENCE)
-    known = [match.span() for shape in shapes for match in shape.finditer(line)]
+    known = {at for shape in shapes for match in shape.finditer(line) for at in range(*match.span())}
     excuses_marks = is_translation and has_right_to_left(line)
     for match in _INVISIBLE.finditer(line):
-        if any(start <= match.start() and match.end() <= end for start, end in known):
+        if known.issuperset(range(*match.span())):
             continue
         if excuses_marks and not match[0].strip(_MARKS):
             continue

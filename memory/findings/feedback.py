@@ -115,9 +115,13 @@ def _is_in(repository_id: int, number: int, found: Sequence[Finding]) -> Sequenc
 async def _find_dismissed(
     session: AsyncSession, repository: RepositoryRef, number: int, found: Sequence[Finding]
 ) -> Mapping[str, Mapping[DismissalScope | None, str]]:
-    """How these findings are dismissed in their pull request: fingerprint → scope → id of the memory it taught."""
+    """How these findings are dismissed in their pull request, as grave as they are by now: fingerprint → scope → id of
+    the memory it taught."""
     standing: dict[str, dict[DismissalScope | None, str]] = {}
+    ranks = {each.fingerprint: each.severity.rank for each in found}
     for row in await session.scalars(select(FeedbackRow).where(*_is_in(repository.id, number, found), is_dismissal())):
+        if from_row(row).severity.rank < ranks[row.fingerprint]:
+            continue
         standing.setdefault(row.fingerprint, {})[_read_scope(row)] = row.memory_id
         standing[row.fingerprint].setdefault(None, row.memory_id)  # wherever else it holds, it holds for the finding
     return standing
@@ -147,6 +151,7 @@ async def _keep(
             scope="" if said.scope is None else said.scope.value,
             until=None if said.scope is None else said.at + SCOPE_TIME,
             version=find_version(finding.rule),
+            severity=finding.severity.value,
             reason=reason,
             by_id=said.sender.id,
             by_login=said.sender.login,
@@ -269,7 +274,10 @@ async def has_changed_during(database: Database, run: Run) -> bool:
 async def find_dismissed(
     database: Database, repository: RepositoryRef, number: int, fingerprints: Collection[str]
 ) -> dict[str, FindingFeedback]:
-    """Which of these findings are dismissed: by the first dismissal in the pull request, else the first elsewhere."""
+    """Which of these findings are dismissed: by the first dismissal in the pull request, else the first elsewhere.
+
+    One that was said of the finding when it was graver goes first: it covers more.
+    """
     rows = await database.scalars(
         select(FeedbackRow)
         .where(
@@ -279,8 +287,13 @@ async def find_dismissed(
             _counts_in(number),
         )
         .order_by(FeedbackRow.number == number, FeedbackRow.id.desc())
-    )  # of equal fingerprints, the last one is kept
-    return {row.fingerprint: from_row(row) for row in rows}
+    )
+    found: dict[str, FindingFeedback] = {}
+    for said in map(from_row, rows):  # of equal ones, the last is kept
+        known = found.get(said.fingerprint)
+        if known is None or said.severity.rank >= known.severity.rank:
+            found[said.fingerprint] = said
+    return found
 
 
 async def load_standing(
@@ -378,7 +391,7 @@ def from_row(row: FeedbackRow, content: Mapping[str, Any] | None = None) -> Find
         until=row.until,
         version=row.version,
         cause=row.cause,
-        severity=Severity(finding.get("severity", Severity.warning)),
+        severity=Severity(row.severity),
         spot=None if spot is None else Anchor.model_validate(spot),
     )
 

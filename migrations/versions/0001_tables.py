@@ -217,6 +217,7 @@ def upgrade() -> None:
         sa.Column("scope", sa.String(), server_default="", nullable=False),
         sa.Column("until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("version", sa.BigInteger(), server_default="0", nullable=False),
+        sa.Column("severity", sa.String(), server_default="warning", nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("by_id", sa.BigInteger(), nullable=False),
         sa.Column("by_login", sa.String(), nullable=False),

@@ -10,7 +10,9 @@ from agents.llm.models import LanguageModel
 from agents.review.layers import ModelPart
 from agents.review.model.layer import QuestionPlan, ReviewQuestion, judge_issue, summarise_change
 from agents.review.model.look_ups import ReviewAnswer
+from agents.review.model.proof import soften_unshown
 from agents.review.model.rules import CONVENTION
+from domain.config.review import ReviewSettings
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
 from domain.review.reading import Effort, HeldConventions, LookUps
@@ -42,9 +44,9 @@ def build_model_part(
     kept: Sequence[Finding],
     gone: Sequence[str],
     model: LanguageModel,
+    review: ReviewSettings,
     unchecked: Sequence[Finding] = (),
     on_conventions: ConventionAnswers = NOT_ASKED,
-    effort: Effort = Effort.standard,
 ) -> ModelPart:
     """The contribution of layer 3 (pure).
 
@@ -60,7 +62,7 @@ def build_model_part(
     ]
     not_read = [*prepared.plan.not_read, *_list_unread(prepared, answers), *doubtful]
     read = _list_read_paths(prepared, answers)
-    told = "" if effort is Effort.standard else f"Read with effort {effort.value}."
+    told = "" if review.effort is Effort.standard else f"Read with effort {review.effort.value}."
     notices = dict.fromkeys(filter(None, (told, model.notice, *(answer.notice for answer in answers))))
     asked = [*answers, *(each.model_copy(update={"problem": None}) for each in on_conventions.all_answers)]
     report = LayerReport(
@@ -73,10 +75,10 @@ def build_model_part(
         report = LayerReport(layer=Layer.model, note="There is nothing new for a model to read.")
     there = [*prepared.carried, *(finding for finding in prepared.changed if finding.id not in gone)]
     new = [finding for finding in kept if not any(finding.means_same(each) for each in there)]
-    said = [finding for finding in new if not is_late(finding, prepared.reached)]
+    said = [finding for finding in new if not is_late(finding, prepared.reached)]  # as grave as it was found
     return ModelPart(
         report=report,
-        findings=(*there, *said),
+        findings=(*there, *soften_unshown(said, review.unshown)),
         late=len(new) - len(said),
         not_read=tuple(each.model_copy(update={"by_model": True}) for each in not_read),
         read=tuple(path for path in read if path not in remarks),

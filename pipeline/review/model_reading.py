@@ -9,7 +9,6 @@ from agents.llm.ask import ModelAnswer, Question, choose_after
 from agents.llm.models import LanguageModel
 from agents.review.layers import CheckedChange, ModelPart
 from agents.review.model.layer import Report, ReviewQuestion, Verdicts, keep_confirmed
-from agents.review.model.proof import soften_unshown
 from domain.config.review import ReadMode
 from domain.gates import digest
 from domain.review.findings import Finding
@@ -72,9 +71,8 @@ class ModelReading:
         kept = weigh_claims((*assessed.settled, *kept))
         plan = prepared.plan.model_copy(update={"related": (*prepared.plan.related, *assessed.evidence)})
         proved = await proofs.prove(checked, plan, assessed.candidates, kept, model)
-        kept = soften_unshown(proved.findings, self._configuration.review.unshown)
-        effort = self._configuration.review.effort
-        part = build_model_part(prepared, answers, kept, assessed.gone, model, unchecked, on_conventions, effort)
+        kept, review = proved.findings, self._configuration.review
+        part = build_model_part(prepared, answers, kept, assessed.gone, model, review, unchecked, on_conventions)
         return add_proofs(part, proved.answers, proved.told, model)
 
     async def _read(

@@ -18,7 +18,7 @@ from agents.review.model.layer import (
     keep_confirmed,
     show_cells,
 )
-from agents.review.model.proof import list_provable, soften_unshown
+from agents.review.model.proof import list_provable
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.review.changes import Change, FileVersions
@@ -92,9 +92,8 @@ class SingleReading:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept = soften_unshown(weigh_claims((*assessed.settled, *kept)), self.configuration.review.unshown)
-        effort = self.configuration.review.effort
-        part = build_model_part(prepared, answers, kept, (), model, unchecked, on_conventions, effort)
+        kept, review = weigh_claims((*assessed.settled, *kept)), self.configuration.review
+        part = build_model_part(prepared, answers, kept, (), model, review, unchecked, on_conventions)
         told = texts.summarise_proofs((), texts.WITHOUT_SERVER) if list_provable(kept, kept) else ""
         return add_proofs(part, (), told, model)
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from domain.config.configuration import Configuration, MemorySettings
 from domain.review.avoidance import RULE
-from domain.review.feedback import FindingFeedback, Word, find_lapsed, find_passing
+from domain.review.feedback import FindingFeedback, Word, drop_graver, find_lapsed, find_passing
 from domain.review.findings import Finding, Layer
 from domain.review.review import NOTHING_JUDGED, JudgedFindings, Review
 from domain.runs.run import RepositoryRef, Run
@@ -87,7 +87,7 @@ async def apply_dismissals(
     if history.dismissed and not await is_learning_enabled(services, repository, configured):
         history = NO_HISTORY
     judged = await load_judged(services, run, review)
-    return with_dismissals(review, dismissed, history, judged)
+    return with_dismissals(review, drop_graver(dismissed, review.all_findings), history, judged)
 
 
 async def load_dismissal_history(

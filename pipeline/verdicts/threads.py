@@ -7,6 +7,7 @@ import structlog
 
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.conversation import ReviewThread
+from domain.review.feedback import drop_graver
 from domain.review.findings import Finding
 from domain.review.inline_comments import Remark
 from domain.review.review import Review
@@ -82,8 +83,11 @@ async def _settle_thread(
 
 async def _reopen(services: Services, run: Run, review: Review, thread: ReviewThread, remark: Remark) -> None:
     """Open a thread that Forge resolved if one of its findings counts again and nobody dismissed it since."""
-    back = {each.fingerprint for each in review.findings} & {each.fingerprint for each in remark}
-    if back - set(await feedback.find_dismissed(services.database, run.repository, run.number, back)):
+    here = {each.fingerprint for each in remark}
+    back = [each for each in review.findings if each.fingerprint in here]
+    names = {each.fingerprint for each in back}
+    dismissed = await feedback.find_dismissed(services.database, run.repository, run.number, names)
+    if names - drop_graver(dismissed, back).keys():
         await reviews.reopen_thread(services, run.repository, thread.id)
 
 

@@ -268,11 +268,11 @@ async def test_what_was_mended_beside_its_line_is_not_fixed_again(
 ) -> None:
     """The review of the mending commit holds on to the finding; whoever is to fix it looks first, and settles it."""
     story = story_with_model
-    repository, alice, carol, pull, comment = await open_reviewed(story, model)
+    repository, alice, carol, pull, comment = await open_reviewed(story, model, "warning")
     guarded = PAY.replace(WRONG, f"    if not prices:\n        return 0\n{WRONG}")
     head = await alice.push(repository, "feature", {"billing/pay.py": guarded})
     await story.settle()
-    assert story.check(repository, head).conclusion == "failure"
+    assert story.check(repository, head).title != "Approved: no findings"
     [name] = story.finding_names(pull)
     model.when(ASKED, {"summary": "An empty list gives 0 already.", "is_done": True, "gone": [name]})
     await carol.reply(comment, "/forge fix")
@@ -283,6 +283,28 @@ async def test_what_was_mended_beside_its_line_is_not_fixed_again(
     )
     assert comment.thread.resolved
     assert story.check(repository, head).conclusion == "success"
+    story.pass_over(pull)
+
+
+@pytest.mark.parametrize("path", ["README.md", "billing/pay.py"])
+async def test_what_blocks_is_not_lifted_by_the_word_of_an_agent(
+    story_with_model: Story, model: ScriptedModel, path: str
+) -> None:
+    """It has read what the author wrote: of a file that is as it was it may say nothing, of another a review looks."""
+    story = story_with_model
+    repository, alice, carol, pull, comment = await open_reviewed(story, model)
+    text = "It is mended.\n" if path == "README.md" else f"# It is mended.\n{PAY}"
+    head = await alice.push(repository, "feature", {path: text})
+    await story.settle()
+    [name] = story.finding_names(pull)
+    model.when(ASKED, {"summary": "An empty list gives 0 already.", "is_done": True, "gone": [name]})
+    await carol.reply(comment, "/forge fix")
+    await story.settle()
+    assert pull.head_sha == head
+    [reply] = story.thread_answers(pull, comment)
+    assert ("a review looks for itself: `/forge review full`" in reply.body) is (path != "README.md")
+    assert not comment.thread.resolved
+    assert story.check(repository, head).conclusion == "failure"
     story.pass_over(pull)
 
 
@@ -310,14 +332,14 @@ async def test_what_is_gone_while_its_head_is_reviewed_stays_gone(
 ) -> None:
     """The review holds on to the finding, and ends after whoever was to fix it told that it is gone."""
     story = story_with_model
-    repository, alice, carol, pull, comment = await open_reviewed(story, model)
+    repository, alice, carol, pull, comment = await open_reviewed(story, model, "warning")
     [name] = story.finding_names(pull)
     reading, told = asyncio.Event(), asyncio.Event()
 
     async def read(_content: str) -> dict[str, JsonValue]:
         reading.set()
         await told.wait()
-        return {"findings": [claim(LINE + 2)]}
+        return {"findings": [claim(LINE + 2, severity="warning")]}
 
     model.when("== earlier finding", read)
     guarded = PAY.replace(WRONG, f"    if not prices:\n        return 0\n{WRONG}")
@@ -331,6 +353,6 @@ async def test_what_is_gone_while_its_head_is_reviewed_stays_gone(
         await asyncio.sleep(0.02)
     told.set()
     await story.settle()
-    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).title == "Approved: no findings"
     assert comment.thread.resolved
     story.pass_over(pull)

@@ -105,16 +105,16 @@ async def test_an_error_is_shown_by_a_test_that_fails(
 
 
 async def test_what_its_test_does_not_bear_out_blocks_nothing(story_with_model: Story, model: ScriptedModel) -> None:
-    """The second look quoted a line, so it stays as a note, and what it suggests is in no comment."""
+    """The second look quoted a line, so it is said as a warning: code may know that a test runs it."""
     story = story_with_model
     find_and_prove(model, {"test": PASSES}, replacement="    return sum(prices)")
     pull, _ = await propose(story, {"shop.py": BROKEN})
     conclusion, said = check_of(story, pull)
     assert conclusion == "success"
     assert "1 finding not borne out, because its test passes" in said
-    assert "| 🔵 info | `shop.py:2` |" in said.partition("Notes, which ask for nothing")[2]
-    assert "Tried by running: the test that was written to show it passes on this head." in said
-    assert story.comments(pull) == []
+    [comment] = story.comments(pull)
+    assert comment.body.startswith("🟡 **Warning**")
+    assert "**Tried by running**: the test that was written to show it passes on this head" in comment.body
 
 
 KNOWING = f"import os\n\n\n{BROKEN}".replace(

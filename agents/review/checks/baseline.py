@@ -1,7 +1,7 @@
 """Decides which findings a change introduced: those at head that were not at the merge base."""
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
 
@@ -24,7 +24,7 @@ def find_introduced(
     A finding is old if the merge base has one of the same rule and message (numbers aside) on a matching line. These
     lines match, in this order: the line that became its line; for code that moved, a line that is equal but for white
     space; a line that differs only in numbers and comments, e.g. a newer version of a dependency (not for credentials).
-    Each finding of the merge base explains at most one at head.
+    Each finding of the merge base explains at most one at head, and none that is graver.
 
     :param change: the file's hunks, which map lines of the merge base to lines at head.
     :param head: findings at head.
@@ -71,24 +71,19 @@ def _drop_explained(
     head_place: Callable[[RawFinding], Hashable],
     base_place: Callable[[RawFinding], Hashable],
 ) -> tuple[list[Some], list[RawFinding]]:
-    """Both sides without the pairs of equal rule, message and place."""
-    available = Counter(_key(finding, base_place) for finding in base)
-    explained: Counter[Hashable] = Counter()
-    head_left: list[Some] = []
+    """Both sides without the pairs of equal rule, message and place, of which the one at head is no graver."""
+    left: defaultdict[Hashable, list[RawFinding]] = defaultdict(list)
+    for each in sorted(base, key=lambda each: each.severity.rank):
+        left[_key(each, base_place)].append(each)
+    new: list[Some] = []
     for finding in head:
-        key = _key(finding, head_place)
-        if available[key] > explained[key]:
-            explained[key] += 1
+        there = left[_key(finding, head_place)]
+        at = next((at for at, each in enumerate(there) if each.severity.rank >= finding.severity.rank), None)
+        if at is None:
+            new.append(finding)
         else:
-            head_left.append(finding)
-    base_left: list[RawFinding] = []
-    for finding in base:
-        key = _key(finding, base_place)
-        if explained[key] > 0:
-            explained[key] -= 1
-        else:
-            base_left.append(finding)
-    return head_left, base_left
+            del there[at]
+    return new, [each for there in left.values() for each in there]
 
 
 def _key(finding: RawFinding, place: Callable[[RawFinding], Hashable]) -> Hashable:

@@ -55,8 +55,8 @@ def list_provable(kept: Sequence[Finding], candidates: Sequence[Finding]) -> lis
 
     :param kept: what the second look left; :param candidates: the same and more, as the first look graded them.
     """
-    errors = {each.fingerprint for each in candidates if _is_error(each)}
-    grave = [each for each in kept if _is_error(each) or each.fingerprint in errors]
+    errors = {each.fingerprint for each in candidates if each.blocks}
+    grave = [each for each in kept if each.blocks or each.fingerprint in errors]
     worth = [each for each in grave if not each.rule.startswith(RULE) and _can_be_run(each.path)]
     return sorted(worth, key=lambda each: each.sort_key)[:MOST_PROVED]
 
@@ -155,7 +155,7 @@ def _can_be_run(path: str) -> bool:
 
 
 def _soften(finding: Finding) -> Finding:
-    return finding.model_copy(update={"severity": Severity.warning}) if _is_error(finding) else finding
+    return finding.model_copy(update={"severity": Severity.warning}) if finding.blocks else finding
 
 
 def _weigh(finding: Finding, proof: Proof) -> Finding | None:
@@ -166,14 +166,10 @@ def _weigh(finding: Finding, proof: Proof) -> Finding | None:
             severity = max(finding.severity, Severity.error, key=lambda each: each.rank)
             return proved.model_copy(update={"severity": severity, "confidence": max(finding.confidence, _CERTAIN)})
         case ProofOutcome.refuted:
-            doubted = {"severity": Severity.info, "confidence": min(finding.confidence, _DOUBTED)}
-            return proved.model_copy(update=doubted) if _is_error(finding) else None
+            doubted = {"severity": Severity.warning, "confidence": min(finding.confidence, _DOUBTED)}
+            return proved.model_copy(update=doubted) if finding.blocks else None
         case ProofOutcome.promise_broken | ProofOutcome.open:
             return proved
-
-
-def _is_error(finding: Finding) -> bool:
-    return finding.severity.rank >= Severity.error.rank
 
 
 def _choose_lines(finding: Finding, head: Sequence[str], outline: Outline) -> set[int]:

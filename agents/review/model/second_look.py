@@ -15,7 +15,7 @@ from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import LONGEST_FUNCTION, clean_name, excerpt, find_enclosing, render_safely
 from agents.review.model.rules import CONVENTION, RULES, SURE, UNSURE, cap_by_confidence
 from domain.review.changes import Change, FileVersions
-from domain.review.findings import RawFinding, Severity
+from domain.review.findings import RawFinding
 from domain.review.reading import NO_OUTLINE, Outline
 from domain.text.redaction import Redact
 
@@ -149,7 +149,7 @@ def _weigh(finding: F, verdict: CandidateVerdict | None, shown: ShownCode, *, as
         has_evidence = (shown.holds_outside if is_outside else shown.holds)(verdict.quote or "")
     if is_proven and has_evidence:
         return _grade(finding, min(max(finding.confidence, _PROVEN), verdict.confidence))
-    limit = UNSURE if finding.severity.rank >= Severity.error.rank else RULES[finding.rule].unproven
+    limit = UNSURE if finding.blocks else RULES[finding.rule].unproven
     if (is_refuted and has_evidence) or finding.confidence < UNSURE or limit is None:
         return None
     return _grade(finding, min(finding.confidence, limit))

@@ -58,6 +58,7 @@ class FeedbackRow(TableRow):
     scope: Mapped[str] = mapped_column(server_default="")  # empty: nothing but this finding
     until: Mapped[datetime | None]  # then the scope ends
     version: Mapped[int] = mapped_column(server_default="0")  # of the detector, for the scope
+    severity: Mapped[str] = mapped_column(server_default="warning")  # of the finding at that time
     reason: Mapped[str] = mapped_column(Text)
     by_id: Mapped[int]
     by_login: Mapped[str]

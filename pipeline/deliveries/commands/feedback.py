@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from domain.errors import NotAllowed
 from domain.review.avoidance import RULE
-from domain.review.feedback import DismissalScope, FeedbackStatement, FindingFeedback, Word
+from domain.review.feedback import DismissalScope, FeedbackStatement, FindingFeedback, Word, drop_graver
 from domain.review.findings import Finding
 from domain.runs.run import RunState
 from domain.slash.commands import Confirm, Dismiss
@@ -88,7 +88,7 @@ class _Answer:
     async def _load_dismissed_before(self) -> dict[str, FindingFeedback]:
         """Those that are dismissed already, by something else than an execution of this that died."""
         where, prints = (self.context.repository, self.context.number), [each.fingerprint for each in self.found]
-        known = await feedback.find_dismissed(self.context.database, *where, prints)
+        known = drop_graver(await feedback.find_dismissed(self.context.database, *where, prints), self.found)
         return {name: each for name, each in known.items() if each.cause != self._cause}
 
     async def _find_gone(self) -> str | None:

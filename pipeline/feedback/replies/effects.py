@@ -9,7 +9,7 @@ from agents.answers.reply_reader import Meaning, ReplyReading
 from agents.review.model.questions import flatten_markdown
 from domain.commands import ReadReply
 from domain.memories.memory import Use
-from domain.review.findings import Finding, Severity
+from domain.review.findings import Finding
 from domain.slash.commands import LONGEST_TEXT
 from domain.text.redaction import redact_outgoing
 from memory.findings import feedback
@@ -72,8 +72,7 @@ async def apply_reply(
 
 def may_be_said(finding: Finding) -> bool:
     """Whether words dismiss a finding, of those who may: not what blocks."""
-    blocks = finding.severity.rank >= Severity.error.rank
-    return not (blocks or finding.is_credential or needs_security_gate(finding))
+    return not (finding.blocks or finding.is_credential or needs_security_gate(finding))
 
 
 async def _handle_disagreement(

@@ -69,13 +69,13 @@ async def _find_target(services: Services, command: ReadRemark | ReadReply, guid
     number = command.number if command.is_pull_request else None
     actor = await load_actor(services, command.repository, number, command.sender, judges=False)
     request = AnswerRequest(comment=command, asked=asked, index=0, replied_to=replied_to)
-    if not asks_something(words) and await _answers_issue(services, command):
-        told = instruction_texts.explain_issue_answer()
-        return RemarkTarget(outcome="an answer to the questions of a run", refused=told, request=request)
     if authorise(asked, actor.facts) is not None:
         is_told = replied_to.is_mention and await claim_notice(services.database, guid, "stranger")
         told = instruction_texts.refuse_stranger(command.sender.login) if is_told else ""
         return RemarkTarget(outcome="nobody who may ask here", refused=told, request=request)
+    if not asks_something(words) and await _answers_issue(services, command):
+        told = instruction_texts.explain_issue_answer()
+        return RemarkTarget(outcome="an answer to the questions of a run", refused=told, request=request)
     queued = await find_run(services, command, actor, asked.verb, request.make_key(guid))
     refused = queued.refused if asks_something(words) else ""
     return RemarkTarget(run_id=queued.run_id, outcome="not read now", refused=refused, request=request)

@@ -141,6 +141,9 @@ class FixWork(InstructionWork):
             return FixOutcome(finding, FixState.left, texts.explain_ended(explain_end(ended.reason, ended.why)))
         if finding.fingerprint in self._list_gone(built):
             return FixOutcome(finding, FixState.done, texts.explain_gone(self.start.head))
+        is_aged = finding.fingerprint in self._goal.aged
+        if worked is not None and is_aged and finding.id in worked.gone and not _changes_lines(built.all, finding):
+            return FixOutcome(finding, FixState.unconfirmed, texts.explain_unconfirmed())
         if worked is None or worked.not_done or not built.whole.files:
             return FixOutcome(finding, FixState.left, texts.explain_unwritten())
         if finding.id in worked.gone and not _changes_lines(built.all, finding):  # a known fix beside it may do so
@@ -148,10 +151,13 @@ class FixWork(InstructionWork):
         return FixOutcome(finding, FixState.fixed)
 
     def _list_gone(self, built: BuiltChange) -> dict[str, str]:
-        """Fingerprint → id of the findings that an agent found mended already, of those that may be."""
+        """Fingerprint → id of the findings that an agent found mended already, of those that may be.
+
+        What blocks is none of them: the agent has read words of the author, and a review has not.
+        """
         said = built.fixes[0].gone if self._goal.written and built.fixes else ()
-        written = {each.fingerprint: each.id for each in self._goal.written}
-        return {aged: written[aged] for aged in self._goal.aged if written[aged] in said}
+        written = {each.fingerprint: each.id for each in self._goal.written if not each.blocks}
+        return {aged: written[aged] for aged in self._goal.aged if written.get(aged) in said}
 
 
 def _changes_lines(change: ChangeSet, finding: Finding) -> bool:

@@ -39,7 +39,7 @@ class FixGoal(BaseModel):
     :param known: findings whose own fixes go together.
     :param written: findings that an agent fixes.
     :param left: those that are left alone.
-    :param aged: fingerprints of those of them that an earlier head had, so that the agent may call them gone.
+    :param aged: fingerprints of those of them whose file changed since, so that the agent may call them gone.
     """
 
     known: tuple[Finding, ...] = ()
@@ -163,12 +163,12 @@ class Sorting:
         if path_rules.find_mistake(finding.path) is not None:
             return _leave(finding, texts.explain_unwritable(finding.path))
         found_at = await self._find_first_head(finding)
-        if finding.fix is None or is_protected:
-            return self._hand_over(finding, found_at)
         old, now = await self._read(found_at, finding.path), await self._read(self._head, finding.path) or b""
+        if finding.fix is None or is_protected:
+            return self._hand_over(finding, is_aged=old != now)
         if old == now:
             return await self._take(finding, finding.fix, now)
-        return self._weigh(finding, finding.fix, old, now, found_at)
+        return self._weigh(finding, finding.fix, old, now)
 
     @property
     def _head(self) -> str:
@@ -194,18 +194,21 @@ class Sorting:
         first = None if ids is None else await runs.get(database, ids[0])
         return self.review.head_sha if first is None else first.head_sha
 
-    def _weigh(self, finding: Finding, fix: Fix, old: bytes | None, now: bytes, found_at: str) -> FixOutcome | None:
+    def _weigh(self, finding: Finding, fix: Fix, old: bytes | None, now: bytes) -> FixOutcome | None:
         """What becomes of it where its file is another one than its fix was made for."""
         is_reviewed = self.review.head_sha == self._head  # and has the finding all the same
         if old and not is_reviewed and autofix.is_made(fix, old, now):
             return FixOutcome(finding, FixState.done, texts.explain_made(self._head))
         if finding.layer is Layer.model:
-            return self._hand_over(finding, found_at)
+            return self._hand_over(finding, is_aged=True)
         instead = autofix.find_instead(fix, old, now) if old else ""
         return _leave(finding, texts.explain_moved(finding, instead, self._head))
 
-    def _hand_over(self, finding: Finding, found_at: str) -> FixOutcome | None:
-        """Give it to an agent, if one may and can fix it."""
+    def _hand_over(self, finding: Finding, *, is_aged: bool) -> FixOutcome | None:
+        """Give it to an agent, if one may and can fix it.
+
+        :param is_aged: its file is another one than when it was found.
+        """
         if matches(finding.path, self.configuration.review.never_send):
             return _leave(finding, texts.explain_kept_file(finding.path))
         if not self.configuration.review.may_ask_model:
@@ -217,7 +220,7 @@ class Sorting:
             return _leave(finding, texts.explain_too_many())
         self._written.append(finding)
         is_shown_here = finding.proof is not None and finding.proof.is_shown and finding.proof.head_sha == self._head
-        if finding.layer is Layer.model and found_at != self._head and not is_shown_here:
+        if finding.layer is Layer.model and is_aged and not is_shown_here:
             self._aged.append(finding.fingerprint)
         return None
 

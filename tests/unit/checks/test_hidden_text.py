@@ -24,6 +24,8 @@ DECEIVING = [
     ("a.yml", 'run: "a\u202e b"'),
     ("Dockerfile", "RUN echo \u202e a"),
     ("b.js", "const { timeout,\u3164} = req.query;"),
+    ("b.js", "const a = 'x\U0001d173\U0001bca0';"),
+    ("b.go", 'var a = "x\U000e0fff\U000e0080"'),
     ("a.php", "<?php\n$a = $\u3164;\n"),
     ("A.java", "class A { boolean is\u200bAdmin; }"),
     ("a.ts", f"const {CYRILLIC_A}dmin = false;\nif (admin) {{}}"),

@@ -638,3 +638,32 @@ def test_what_is_no_lock_file_is_said(path: str, text: str) -> None:
     if (path, text) != ("go.sum", ""):
         with pytest.raises(UnreadableLock):
             read_entries(path, text)
+
+
+GIT_LOCK = '{{"lockfileVersion": 3, "packages": {{"node_modules/b": {{"version": "1.0.0", "resolved": "{}"}}}}}}'
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "told"),
+    [
+        ("git+ssh://git@github.com/good/b.git#aaa", "git+ssh://git@github.com/evil/b.git#bbb", ["other-repository"]),
+        ("git+ssh://git@github.com/good/b.git#aaa", "git+ssh://git@github.com/good/b.git#bbb", []),
+        ("git+ssh://git@github.com/good/b.git#aaa", "git+ssh://git@github.com/Good/b#aaa", []),
+    ],
+)
+def test_a_repository_on_the_same_host_may_be_another_one(base: str, head: str, told: list[str]) -> None:
+    found = compare("package-lock.json", GIT_LOCK.format(base), GIT_LOCK.format(head))
+    assert [each.rule for each in found.faults] == told
+
+
+@pytest.mark.parametrize("option", ["-i", "-i ", "--extra-index=", "--index-url ", "-r ", "-c ", "-f "])
+def test_every_option_of_pip_that_names_an_address_is_a_place_of_packages(option: str) -> None:
+    found = compare("requirements.txt", "a==1\n", f"{option}https://evil.example/simple\na==1\n")
+    assert [(each.rule, each.subject) for each in found.faults] == [("other-index", "evil.example")]
+
+
+def test_a_source_is_no_package_of_its_name() -> None:
+    sources = '{{"sources": [{{"name": "a", "url": "https://pypi.org/simple"}}]}}'
+    lock = f'{{{{"_meta": {sources}, "default": {{{{"a": {{{{"version": "==1"{{}}}}}}}}}}}}}}'
+    found = compare("Pipfile.lock", lock.format(', "hashes": ["sha256:aa"]'), lock.format(""))
+    assert [each.rule for each in found.faults] == ["hash-missing"]

@@ -7,6 +7,7 @@ from agents.llm.ask import ModelAnswer
 from agents.llm.scripted import ScriptedModel
 from agents.review.model.layer import QuestionPlan, ReadingLimits, build_questions
 from agents.review.model.moved_code import find_moves
+from domain.config.review import ReviewSettings
 from domain.text.redaction import redact_outgoing
 from pipeline.review.model_part import build_model_part
 from pipeline.review.question_plan import PreparedQuestions
@@ -277,7 +278,9 @@ def test_a_file_whose_code_moved_is_read_only_with_the_file_it_moved_to(lost: st
     files: Versions = {"a.py": (PAY, padding), "b.py": (None, PAY + padding)}
     plan = ask(files, size=ReadingLimits(question=600, least_context=0))
     answers = [ModelAnswer(key=each.key, problem="no money" if lost in each.lines else None) for each in plan.questions]
-    part = build_model_part(PreparedQuestions(plan=plan), answers, (), (), ScriptedModel().language_model)
+    part = build_model_part(
+        PreparedQuestions(plan=plan), answers, (), (), ScriptedModel().language_model, ReviewSettings()
+    )
 
     assert not any(len(question.lines) > 1 for question in plan.questions)
     assert list(part.read) == read

@@ -58,7 +58,7 @@ def prove(outcome: ProofOutcome) -> dict[str, Proof]:
         (ProofOutcome.shown, Severity.warning, Severity.error),
         (ProofOutcome.promise_broken, Severity.error, Severity.error),
         (ProofOutcome.promise_broken, Severity.warning, Severity.warning),
-        (ProofOutcome.refuted, Severity.error, Severity.info),
+        (ProofOutcome.refuted, Severity.error, Severity.warning),
         (ProofOutcome.refuted, Severity.warning, None),
         (ProofOutcome.open, Severity.error, Severity.error),
         (ProofOutcome.open, Severity.warning, Severity.warning),

@@ -38,6 +38,7 @@ _SAYS = {
     "that host is meant",
     "other-index": "{subject} is a new place in which every package is looked for, so whoever serves it can serve any "
     "of them that has no hash. Merge only if it is meant",
+    "other-repository": "{packages} comes from another repository than before: {subject}. Merge only if that is meant",
     "other-source": "{packages} came from a registry and now comes from {subject}. Merge only if that is meant, and "
     "if the manifest says so, too",
     "runs-scripts": "{packages} would run a program as it is installed, which the same version did not before",

@@ -68,7 +68,7 @@ class _Versions:
     named: dict[str, list[LockEntry]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.named = by_name(self.base)
+        self.named = by_name(entry for entry in self.base if entry.kind != SOURCE)
         self.addresses = {address for entry in self.base for address in entry.addresses}
         self.origins = {origin for entry in self.base for origin in entry.origins}
         self.hosts = set(map(find_host, self.addresses))
@@ -123,6 +123,10 @@ def _find_faults(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:
     if before and not any(each.kind == entry.kind for each in before) and entry.kind in (GIT, URL):
         was_same = any(each.version == entry.version for each in before)
         yield _build("other-source", Severity.error if was_same else Severity.warning, entry, entry.kind)
+    repositories = frozenset[str]().union(*(each.repositories for each in before))
+    if repositories and entry.hosts <= versions.hosts:
+        for repository in sorted(entry.repositories - repositories):
+            yield _build("other-repository", Severity.warning, entry, _without_scheme(repository))
     is_known = any(entry.hashes & each.hashes for each in same)
     is_served = is_known and not _rests_on_commits(entry)
     for place in _list_other_places(entry, before, versions) if not is_served else ():

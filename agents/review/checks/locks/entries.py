@@ -45,6 +45,12 @@ class LockEntry:
         return normalise(self.name, self.version)
 
     @property
+    def repositories(self) -> frozenset[str]:
+        """The repositories from which it comes, without commits; none of a package that does not come from git."""
+        places = self.addresses if self.kind == GIT else ()
+        return frozenset(re.sub(r"(\.git)?/*$", "", re.split(r"[?#]", place)[0].lower()) for place in places)
+
+    @property
     def hosts(self) -> frozenset[str]:
         """Where its addresses lead to."""
         return frozenset(host for host in map(find_host, self.addresses) if host)

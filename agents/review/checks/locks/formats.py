@@ -292,7 +292,8 @@ _DIRECT = re.compile(
     r"^(?:-e |--editable[= ])?\s*(?:(?P<name>[\w.-]+)(?:\[[^\]]*\])?\s*@\s*)?(?P<address>(?:[a-z]+\+)?[a-z]+://[^\s;]+)(?P<rest>.*)$"
 )
 _HASH = re.compile(r"--hash[= ](\w+):(\w+)")
-_INDEX = re.compile(r"^(?:-i|-f|--(?:extra-)?index-url|--find-links)[= ]\s*(\S+)")
+_INDEX = re.compile(r"^(?!-e|--editable)--?[A-Za-z][A-Za-z-]*?[= ]*([A-Za-z+]+://\S+)")
+"""An option that names an address, in any form that pip takes."""
 
 
 def read_requirements(text: str) -> list[LockEntry]:
