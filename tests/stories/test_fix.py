@@ -95,12 +95,14 @@ SHA is on `feature`. Fixes F-FNQ5I5. Tests: No tests found.
 
 
 async def test_a_model_fixes_it_and_the_tests_run(story_with_model: Story, model: ScriptedModel) -> None:
-    """Said again at once, before the review of the commit, it is done, and no model is asked."""
+    """Said again at once it is done, before the review of the commit or after it, and no model is asked."""
     story = story_with_model
     find_division(model)
     repository, alice, _ = await at_level(story, 1, files=TESTED)
     pull, head = await open_pull_request(story, repository, alice, {"billing/pay.py": PAY})
     [comment] = story.comments(pull)
+    [name] = story.finding_names(pull)
+    model.when("== earlier finding", {"findings": [], "earlier": [{"id": name, "gone": True}]})
     model.when(ASKED, ONE_LINE, FIXED)
     await alice.reply(comment, "/forge fix")
     await alice.reply(comment, "/forge fix")
