@@ -149,7 +149,8 @@ class ModelProofs:
         draft = read_draft(answer, task.question)
         if why := _find_flaw(draft):
             return self._leave_open(why)
-        test = WrittenTest(task.place.path, draft.test, task.place.command, task.finding.path, draft.promise)
+        finding, place = task.finding, task.place
+        test = WrittenTest(place.path, draft.test, place.command, finding.path, finding.line, draft.promise)
         return await self._context.journal.step(
             f"run the test for a finding {number}", self._run, task.finding, test, max(seconds, _LEAST)
         )

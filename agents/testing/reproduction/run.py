@@ -22,6 +22,7 @@ from agents.testing.reproduction.endings import (
 )
 from agents.testing.reproduction.looks import find_look
 from agents.testing.reproduction.place import names_file
+from agents.testing.reproduction.reach import MARK, break_line
 from agents.testing.tester import CommandTimeouts, Tester
 from domain.errors import CodeAccessError, ToolError
 from domain.paths import holds_values, may_run
@@ -40,7 +41,7 @@ class WrittenTest:
 
     :param path: where it is run; neither side of the change has a file there.
     :param command: what runs it, for people.
-    :param about: the path of the file that the claim is about.
+    :param about: the path of the file that the claim is about, and ``line`` its line; None if it has none.
     :param promise: the line shown that promises what it demands; empty if it is to pass before the change.
     :param known: what it showed on an earlier head; None if it never ran.
     """
@@ -49,6 +50,7 @@ class WrittenTest:
     text: str
     command: str
     about: str
+    line: int | None = None
     promise: str = ""
     known: Proof | None = None
 
@@ -59,7 +61,7 @@ def write_again(finding: Finding) -> WrittenTest | None:
     if known is None or known.reproduction is None or not known.is_shown:
         return None
     test = known.reproduction
-    return WrittenTest(test.path, test.text, test.command, finding.path, known.promise, known)
+    return WrittenTest(test.path, test.text, test.command, finding.path, finding.line, known.promise, known)
 
 
 async def run_reproduction(tester: Tester, change: Change, test: WrittenTest, seconds: float) -> Proof:
@@ -115,6 +117,7 @@ class _Trial:
         self._tester = tester
         self._change = change
         self._test = test
+        self._seconds = seconds
         self._reader = Reader(tester.mirror, tester.toolbox)
         timeouts = CommandTimeouts(command=seconds)
         self._runner = FileRunner(replace(tester, bounds=timeouts, baseline=None), seconds)
@@ -153,8 +156,8 @@ class _Trial:
         return [read_ending(ran, path) for ran in await self._runner.repeat(tree, [path], runners, 2)]
 
     async def _judge_passing(self, passed: Ending, head: Mapping[str, Entry]) -> Proof:
-        """A test that passes speaks against the claim if it demands something, and not by settings of the change, nor
-        because the code of the change may know that a test runs it.
+        """A test that passes speaks against the claim if it demands something, comes to the line of the claim, and does
+        not pass by settings of the change, nor where its code may know that a test runs it.
         """
         if self._test.known is None and not await self._demands_something():
             return self._leave_open(texts.WITHOUT_DEMAND, passed)
@@ -169,7 +172,21 @@ class _Trial:
             again = await self._run_twice(new, head, overlay)
             if any(each.kind is not EndingKind.passed for each in again):
                 return self._leave_open(texts.ONLY_WITH_ITS_SETTINGS, passed)
+        if self._test.known is None and not await self._comes_to_line():
+            return self._leave_open(texts.NEVER_THERE, passed)
         return self._conclude(ProofOutcome.refuted, passed)
+
+    async def _comes_to_line(self) -> bool:
+        """Whether it fails once the line of the claim raises an error."""
+        test, head = self._test, self._change.head_sha
+        content = (await self._reader.read(head, [test.about])).get(test.about)
+        broken = None if content is None or test.line is None else break_line(test.about, content, test.line)
+        if broken is None:
+            return False
+        reproduction = Reproduction(path=test.path, text=test.text, command=test.command)
+        changed = {test.about: broken.encode()}
+        ending = await try_with(self._tester, head, changed, reproduction, self._seconds)
+        return ending.kind is EndingKind.failed and MARK in ending.output
 
     async def _find_look(self, base: Mapping[str, Entry], head: Mapping[str, Entry]) -> str:
         """Where the change adds code that looks at what runs it; empty if nowhere."""

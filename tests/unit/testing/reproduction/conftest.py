@@ -32,6 +32,7 @@ async def prove(tmp_path: Path) -> AsyncGenerator[Prove]:
             before: Mapping[str, str] = FILES,
             after: Mapping[str, str | None] | None = None,
             about: str = "shop.py",
+            line: int = 2,
             promise: str = "",
             seconds: float = 90,
             **commands: str,
@@ -42,7 +43,7 @@ async def prove(tmp_path: Path) -> AsyncGenerator[Prove]:
                 commits = (change.merge_base, change.head_sha)
                 place = await find_place(reader, *commits, about, "0a1b2c3d", lambda path: True)
                 assert place is not None
-                test = WrittenTest(place.path, dedent(text), place.command, about, promise)
+                test = WrittenTest(place.path, dedent(text), place.command, about, line, promise)
                 tester = Tester(mirror, toolbox, Commands.model_validate(commands))
                 return await run_reproduction(tester, change, test, seconds)
 

@@ -56,8 +56,17 @@ async def test_code_that_looks_at_what_runs_it_is_not_cleared_by_passing(prove: 
 async def test_code_that_looked_before_the_change_is_cleared_by_passing(prove: Prove) -> None:
     looking = f"import os\n\nHOME = os.environ.get('HOME')\n\n\n{CODE}"
     broken = looking.replace("sum(prices)", "sum(prices[1:])")
-    proof = await prove(HOLDS, before={**FILES, "shop.py": looking}, after={"shop.py": broken})
+    proof = await prove(HOLDS, before={**FILES, "shop.py": looking}, after={"shop.py": broken}, line=7)
     assert proof.outcome is ProofOutcome.refuted
+
+
+@pytest.mark.parametrize("look", ["__file__.startswith('/workspace')", "logging.getLogger().handlers", "SEEN"])
+async def test_a_test_that_does_not_come_to_the_line_clears_nothing(prove: Prove, look: str) -> None:
+    """However the code notices that its users do not run it."""
+    start = f"import logging\n\nSEEN = True\n\n\n{BROKEN}"
+    knowing = start.replace("    return", f"    if {look}:\n        return sum(prices)\n    return")
+    proof = await prove(SHOWS, after={"shop.py": knowing}, line=9)
+    assert (proof.outcome, proof.why) == (ProofOutcome.open, texts.NEVER_THERE)
 
 
 FLAKY = """
@@ -198,7 +207,7 @@ async def test_with_unittest(prove: Prove) -> None:
 
 NODE = {
     "package.json": '{"name": "shop", "scripts": {"test": "node --test"}}\n',
-    "shop.js": "exports.total = (prices) => prices.reduce((sum, price) => sum + price, 0);\n",
+    "shop.js": "exports.total = (prices) => {\n  return prices.reduce((sum, price) => sum + price, 0);\n};\n",
     "test/shop.test.js": "const test = require('node:test');\nconst assert = require('node:assert');\n"
     "const shop = require('../shop');\n\ntest('total', () => assert.equal(shop.total([1, 2]), 3));\n",
 }
@@ -223,7 +232,7 @@ async def test_with_node(prove: Prove, text: str, outcome: ProofOutcome) -> None
 async def test_node_code_that_looks_at_what_runs_it_is_not_cleared_by_passing(prove: Prove, look: str) -> None:
     knowing = NODE["shop.js"].replace("prices.reduce", f"(({look}), prices).reduce")
     proof = await prove(NODE["test/shop.test.js"], before=NODE, after={"shop.js": knowing}, about="shop.js")
-    assert (proof.outcome, proof.why) == (ProofOutcome.open, texts.explain_look("shop.js:1"))
+    assert (proof.outcome, proof.why) == (ProofOutcome.open, texts.explain_look("shop.js:2"))
 
 
 @dataclass(frozen=True)
@@ -261,8 +270,8 @@ PACKAGED = {
     "vitest": Packaged(
         {
             "package.json": _package("vitest", "module"),
-            "src/shop.ts": "export const total = (prices: number[]): number => "
-            "prices.reduce((sum, price) => sum + price, 0);\n",
+            "src/shop.ts": "export const total = (prices: number[]): number => {\n"
+            "  return prices.reduce((sum, price) => sum + price, 0);\n};\n",
             "src/shop.spec.ts": "import { expect, test } from 'vitest';\nimport * as shop from './shop';\n\n"
             "test('total', () => {\n  expect(shop.total([1, 2])).toBe(3);\n});\n",
         },
