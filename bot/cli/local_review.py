@@ -1,6 +1,7 @@
 """Reviews what is on this machine: the workers start while what reviews is imported, because both take long."""
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -58,4 +59,5 @@ def _import() -> None:
     from bot.logging import redact_python
 
     redact_python()
+    logging.getLogger("asyncio").setLevel(logging.ERROR)  # an interrupt ends processes of which it does not know yet
     import_module("bot.cli.review")
