@@ -32,6 +32,7 @@ _FORBIDDEN: Calls = {
     "umount2": (166, 39),
     "pivot_root": (155, 41),
     "open_tree": (428, 428),
+    "open_tree_attr": (467, 467),
     "move_mount": (429, 429),
     "fsopen": (430, 430),
     "fsconfig": (431, 431),
@@ -98,6 +99,7 @@ _BY_PATH: Calls = {
     "lremovexattr": (198, 15),
     "setxattrat": (463, 463),
     "removexattrat": (466, 466),
+    "file_setattr": (469, 469),
     "truncate": (76, 45),
 }
 # Answered with success but not done: a process that stays in its group is killed with it.
