@@ -20,7 +20,6 @@ from memory.runs.instructions import admit_question
 from memory.runs.runs import Candidate
 from messages import code_answers
 from messages import commands as texts
-from messages.commands import Answer, name_command
 from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.durable.queues import enqueue
@@ -117,7 +116,7 @@ class AnswerRequest(BaseModel):
 
     async def answer(self, services: Services, guid: str, text: str) -> None:
         """Answer once: in the command's thread, or below the pull request."""
-        answers = [Answer(name_command(self.asked), text)]
+        answers = [texts.Answer(texts.name_command(self.asked), text)]
         await comments.answer(services, self.comment, self.make_key(guid), answers)
 
 

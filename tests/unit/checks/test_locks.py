@@ -663,7 +663,7 @@ def test_every_option_of_pip_that_names_an_address_is_a_place_of_packages(option
 
 
 def test_a_source_is_no_package_of_its_name() -> None:
-    sources = '{{"sources": [{{"name": "a", "url": "https://pypi.org/simple"}}]}}'
-    lock = f'{{{{"_meta": {sources}, "default": {{{{"a": {{{{"version": "==1"{{}}}}}}}}}}}}}}'
-    found = compare("Pipfile.lock", lock.format(', "hashes": ["sha256:aa"]'), lock.format(""))
-    assert [each.rule for each in found.faults] == ["hash-missing"]
+    meta = {"sources": [{"name": "a", "url": "https://packages.example/simple"}]}
+    base, head = ({"version": "==1", "hashes": ["sha256:aa"]}, {"version": "==1"})
+    told = [json.dumps({"_meta": meta, "default": {"a": each}}) for each in (base, head)]
+    assert [each.rule for each in compare("Pipfile.lock", *told).faults] == ["hash-missing"]
