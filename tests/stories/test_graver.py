@@ -13,7 +13,7 @@ CALM = (
 TAINTED = CALM.replace("cmd = TARGET", "cmd = flask.request.args['x']")
 
 
-async def test_t_r14_an_old_warning_hides_no_new_error(story: Story) -> None:
+async def test_an_old_warning_hides_no_new_error(story: Story) -> None:
     """The line is as it was: what it is given has changed."""
     repository, alice = story.repository({"shop/build.py": CALM, "tests/test_x.py": ""})
     head = await alice.push(repository, "feature", {"shop/build.py": TAINTED}, base="main")
@@ -23,7 +23,7 @@ async def test_t_r14_an_old_warning_hides_no_new_error(story: Story) -> None:
     assert any("shell" in each.body for each in story.comments(pull))
 
 
-async def test_t_r14_who_dismissed_a_warning_said_nothing_of_an_error(story: Story) -> None:
+async def test_who_dismissed_a_warning_said_nothing_of_an_error(story: Story) -> None:
     """Said once more, of the error, it holds."""
     repository, alice = story.repository({"app.py": "x = 1\n"})
     carol = story.github.user("carol")
@@ -44,7 +44,7 @@ async def test_t_r14_who_dismissed_a_warning_said_nothing_of_an_error(story: Sto
 
 
 @pytest.mark.parametrize("unshown", ["block", "warn"])
-async def test_t_r14_an_error_is_said_on_lines_that_a_push_does_not_reach(
+async def test_an_error_is_said_on_lines_that_a_push_does_not_reach(
     story_with_model: Story, model: ScriptedModel, unshown: str
 ) -> None:
     """Also where the repository wants it to be a warning because no test shows it."""
