@@ -37,8 +37,8 @@ log = structlog.get_logger(__name__)
 class ReviewVerdict:
     """The review of one run, as one execution of the run carries it from step to step.
 
-    One execution reads the checkpoint in the first step that it makes itself. A test run beside it may add to that until
-    people are asked, so it is read again there. Every step may be repeated after a crash.
+    One execution reads the checkpoint in the first step that it makes itself. A test run beside it may add to that
+    until people are asked, so it is read again there. Every step may be repeated after a crash.
     """
 
     def __init__(self, services: Services, run: Run, status: ReviewStatus) -> None:
