@@ -84,7 +84,7 @@ async def _merge(session: AsyncSession, dialect: str, change: ArchivedMemory, in
     one, other = await session.get(MemoryRow, into), await session.get(MemoryRow, change.id)
     if one is not None and other is not None:
         one.tags = list(dict.fromkeys([*one.tags, *other.tags]))[:MOST_TAGS]
-        if other.taught_by != one.taught_by:
+        if other.taught_by not in {0, one.taught_by}:  # what nobody vouches for makes no second person
             one.taught_by = 0
 
 

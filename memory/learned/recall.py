@@ -19,11 +19,12 @@ from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Connection, Database, insert_new
 from memory.db.tables.findings import FeedbackRow
 from memory.db.tables.learned import MemoryRow, RecallRow
+from memory.db.tables.runs import RunRow
 from memory.learned.memories import from_row, is_visible_to
 from memory.learned.vectors import Vector, compute_similarity
 from memory.ledger import ledger
 
-__all__ = ["RecallQuery", "RecalledMemory", "list_recalled", "mark_helped", "note", "recall", "settle"]
+__all__ = ["RecallQuery", "RecalledMemory", "list_recalled", "list_teachers", "mark_helped", "note", "recall", "settle"]
 
 _MOST_TAGS = 32
 HELPED, IGNORED = "helped", "ignored"
@@ -116,6 +117,17 @@ async def list_recalled(database: Database, run_id: str, task: str) -> Sequence[
         .order_by(RecallRow.rank)
     )
     return [from_row(row) for row in await database.scalars(query)]
+
+
+async def list_teachers(database: Database, repository_id: int, number: int) -> frozenset[int]:
+    """The accounts that alone vouch for what agents were told on an issue or a pull request, also if it is gone now."""
+    query = (
+        select(MemoryRow.taught_by)
+        .join(RecallRow, RecallRow.memory_id == MemoryRow.id)
+        .join(RunRow, RunRow.id == RecallRow.run_id)
+        .where(RunRow.repository_id == repository_id, RunRow.number == number, MemoryRow.taught_by != 0)
+    )
+    return frozenset(await database.scalars(query.distinct()))
 
 
 async def mark_helped(database: Database, run_id: str, task: str, ids: Collection[str]) -> None:

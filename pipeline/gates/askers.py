@@ -12,6 +12,7 @@ from domain.github.conversation import AskedIssue, Issue, IssueComment, TextEdit
 from domain.runs.run import Run
 from memory.budgets import model_answers
 from memory.gates import gates
+from memory.learned import recall
 from memory.runs import checkpoints, outbox, runs
 from pipeline.context import Services
 from pipeline.gates.actor import load_authorship
@@ -87,6 +88,7 @@ async def _find_asked_at(services: Services, run: Run) -> datetime:
 async def list_askers(services: Services, run: Run) -> frozenset[int]:
     """Whoever asked for a run, wrote or edited what it was told, requested changes, or said at a gate what to do.
 
+    So did who taught what agents were told from memory: there, or where Forge said before what this run takes up.
     An App whose check or review comment it was told is among them as :data:`domain.github.commits.AN_APP`.
 
     :raises CodeHostError: if GitHub does not say who wrote the issue and its comments.
@@ -96,7 +98,8 @@ async def list_askers(services: Services, run: Run) -> frozenset[int]:
     said = [decision.by_id for decision in decided if decision is not None and decision.words.strip()]
     sent_back = await checkpoints.load_send_backs(services.database, run)
     wanted = [who for each in sent_back for fix in each.to_fix for who in (fix.by_id, *fix.edited_by)]
-    accounts = (requester, *said, *wanted, *await _list_writers(services, run))
+    taught = await recall.list_teachers(services.database, run.repository.id, run.number)
+    accounts = (requester, *said, *wanted, *taught, *await _list_writers(services, run))
     return frozenset(who for who in accounts if who is not None)
 
 

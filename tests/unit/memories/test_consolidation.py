@@ -233,3 +233,13 @@ async def test_what_was_used_since_stays(database: Database) -> None:
     found = await memories.find(database, build_numbered(3, "").id)
     assert found is not None
     assert found.is_live
+
+
+@pytest.mark.parametrize(("other", "left"), [(0, 7), (7, 7), (8, 0)])
+async def test_only_another_person_makes_a_memory_that_of_several(database: Database, other: int, left: int) -> None:
+    """What nobody vouches for, as a proposal of a model, does not free who taught the same from answering for it."""
+    for each in (build_numbered(1, CACHE, 0.7, taught_by=7), build_numbered(2, SAME, 0.5, taught_by=other)):
+        await memories.add(database, each)
+    await _carry_out(database, await _plan(database))
+    [kept] = await memories.list_live(database, 7)
+    assert kept.taught_by == left
