@@ -6,14 +6,16 @@ from collections.abc import Collection, Iterator
 from domain.paths import holds_prose, is_document
 from domain.text.hidden_characters import (
     Deception,
+    FileWords,
     HiddenText,
     find_alike,
+    find_false_host,
     find_hidden_message,
     find_invisible,
     find_line_end,
     find_turned,
-    list_ascii_words,
     may_deceive,
+    read_words,
 )
 from domain.text.places import find_in_document_code, list_fenced_lines
 
@@ -29,7 +31,7 @@ def find_unwritable(path: str, before: bytes, after: bytes) -> Iterator[tuple[in
     old, new = _split(before), _split(after)
     if not any(may_deceive(path, line) for line in new):
         return
-    words, fenced, fenced_before = list_ascii_words("\n".join(new)), list_fenced_lines(new), list_fenced_lines(old)
+    words, fenced, fenced_before = read_words("\n".join(new)), list_fenced_lines(new), list_fenced_lines(old)
     excused = Counter(
         _name(found)
         for number, line in _list_changed(path, old, new)
@@ -62,11 +64,11 @@ def _list_changed(path: str, lines: Collection[str], others: Collection[str]) ->
             yield number, line
 
 
-def _find(path: str, line: str, words: Collection[str], *, is_fenced: bool) -> Iterator[HiddenText]:
+def _find(path: str, line: str, words: FileWords, *, is_fenced: bool) -> Iterator[HiddenText]:
     if is_document(path):
         found = (find_hidden_message(line), find_in_document_code(line, words, is_fenced=is_fenced))
     elif holds_prose(path):
         found = (find_turned(line, is_translation=True), *find_invisible(line, is_translation=True))
     else:
         found = (find_line_end(path, line), find_turned(line), *find_invisible(line), *find_alike(line, words))
-    yield from (each for each in found if each is not None)
+    yield from (each for each in (*found, find_false_host(line)) if each is not None)

@@ -1,5 +1,6 @@
 """The files that decide what is run and who may do what: what reads each, with which secrets, and who is asked."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -96,7 +97,9 @@ TABLE = (
             *(".mergify.{yml,yaml}", ".mergify/**", ".github/mergify.{yml,yaml}", "{.github/,}{.,}bulldozer.yml"),
             *("{.github/,}.kodiak.toml", "{.github/,}bors.toml", ".policy.yml", ".prow.yaml", ".prow/**"),
             *(".pullapprove.{yml,yaml}", ".aviator/**", ".github/{auto-merge,automerge}.{yml,yaml}"),
-            *(".github/{auto-approve,approve}.{yml,yaml}", ".lgtm", ".gitconsensus.{yml,yaml}"),
+            *(".github/{auto-approve,autoapproval,approve}.{yml,yaml}", ".lgtm", ".gitconsensus.{yml,yaml}"),
+            *(".cm/**", "**/*.cm", "{.github/,}{.,}mergeable.{yml,yaml}", ".zappr.{yml,yaml}"),
+            *(".coderabbit.{yml,yaml}", "{.,}pr_agent.toml"),
         ),
         "what may be merged by whom, with rights to write",
         True,
@@ -183,7 +186,11 @@ TABLE = (
     _ci("OneDev", ".onedev-buildspec.{yml,yaml}"),
     _ci("GoCD", "**/*.gocd.{yaml,json}"),
     _ci("AWS Elastic Beanstalk", "**/.ebextensions/**", "**/.platform/hooks/**"),
-    _ci("Nixpacks", "nixpacks.{toml,json}"),
+    _ci("Nixpacks and Railpack", "nixpacks.{toml,json}", "railpack.json"),
+    _ci("Lighthouse of Jenkins X", ".lighthouse/**"),
+    _ci("Kudu of Azure", ".deployment"),
+    _ci("Werft", ".werft/**"),
+    _ci("pipelines in a folder of their own", ".pipelines/**"),
     _ci("Restyled", ".restyled.yaml", ".github/restyled.yaml"),
     _ci("Cloudflare, Fly.io and Firebase", "**/wrangler.{toml,json,jsonc}", "**/fly.toml", "**/firebase.json"),
     ProtectedFiles(
@@ -293,9 +300,30 @@ _ANY = join_patterns(PROTECTED)
 _ASKED = join_patterns(_fold(pattern for row in TABLE if row.asks for pattern in row.patterns))
 
 
+_SETTINGS = re.compile(r"\.github/.+\.(ya?ml|toml|json[5c]?)|(?!\.github/)\.[^/]+(/.*)?")
+_HARMLESS = re.compile(
+    r"\.github/((issue|discussion|pull_request)_template/.*|(funding|labels?|labeler|stale|lock|no-response)\.ya?ml"
+    r"|(release|codecov)[^/]*|zizmor\.ya?ml)"
+    r"|\.(changeset|dumi|storybook|vitepress|yarn)/.*"
+    r"|\.[^/]*(ignore|keep|nojekyll|rc\.example|env\.(example|sample|template)|versions?|nvmrc|mailmap|ignore-revs|browserslistrc)"
+    r"|\.[^/]*(ava|babel|clang|contributors|cover|codecov|editorconfig|flake8|flow|fmt|format|golangci|isort|jest|jshint"
+    r"|jscs|lint|manifest|mocha|nyc|php-?_?cs|phpstan|phpunit|prettier|psalm|rspec|rubocop|ruff|size-limit|spell|style"
+    r"|swc|typedoc|versionrc|vitest|yard)[^/]*"
+)
+"""Settings of tools that neither approve nor run with secrets: they format, lint, test, measure and document."""
+
+
+def _is_of_unknown_program(path: str) -> bool:
+    """Whether a folded path is one where Apps and CIs keep their settings, hidden at the root or in ``.github/``, and
+    nobody has heard of its reader: there are more of them than a table can name.
+    """
+    return _SETTINGS.fullmatch(path) is not None and not _HARMLESS.fullmatch(path) and not _ANY.fullmatch(path)
+
+
 def decides_about_runs(path: str) -> bool:
     """Whether a file of this name decides what is run or who may do what, so that its change is never of low risk."""
-    return _ANY.fullmatch(fold_path(path)) is not None
+    folded = fold_path(path)
+    return _ANY.fullmatch(folded) is not None or _is_of_unknown_program(folded)
 
 
 def select_asked(paths: Sequence[str], configured: Sequence[str]) -> list[str]:
@@ -308,4 +336,4 @@ def select_asked(paths: Sequence[str], configured: Sequence[str]) -> list[str]:
 
 
 def _asks(path: str, configured: Sequence[str]) -> bool:
-    return _ASKED.fullmatch(path) is not None or matches(path, configured)
+    return _ASKED.fullmatch(path) is not None or _is_of_unknown_program(path) or matches(path, configured)

@@ -24,6 +24,9 @@ Names count without case, invisible characters, and dots and spaces at their end
 
 At the gate `protected_paths`, and not the author: such a file has run with secrets or moved a right before anybody
 reads it. The gate holds the merge. Only the CI itself can hold what it starts on a push.
+
+So does whatever lies where such programs keep their settings, but is not known as harmless: a hidden file or folder at
+the root, and YAML, TOML or JSON in `.github/`. Settings of formatters, linters, tests and documents are known.
 """
 _KEPT = """\
 ## These are only kept from agents

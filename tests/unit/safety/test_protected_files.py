@@ -75,7 +75,26 @@ ASKS = [
     ".github/approve.yml",
     ".lgtm",
     ".gitconsensus.yml",
+    ".cm/approve.cm",
+    ".github/autoapproval.yml",
+    ".github/mergeable.yml",
+    ".zappr.yaml",
+    ".coderabbit.yaml",
+    ".pr_agent.toml",
+    ".lighthouse/jenkins-x/triggers.yaml",
+    ".deployment",
+    "railpack.json",
+    ".werft/build.yaml",
+    ".pipelines/release.yml",
 ]
+UNKNOWN = [
+    ".approver.yml",
+    ".approver",
+    ".Approver/rules/a.star",
+    ".github/approver.toml",
+    ".github/approver/rules.yaml",
+]
+"""Where the next App or CI keeps its settings."""
 KEPT_FROM_AGENTS = [
     ".pre-commit-config.yaml",
     ".husky/pre-commit",
@@ -144,6 +163,19 @@ FREE = [
     ".github/ISSUE_TEMPLATE/bug.yml",
     ".editorconfig",
     ".prettierrc",
+    ".gitignore",
+    ".golangci.yml",
+    ".eslintrc.cjs",
+    ".rubocop_todo.yml",
+    ".python-version",
+    ".git-blame-ignore-revs",
+    ".release-please-manifest.json",
+    ".storybook/main.js",
+    ".changeset/a.md",
+    ".github/FUNDING.yml",
+    ".github/release-drafter.yml",
+    ".github/pull_request_template.md",
+    "src/.approver.yml",
     "src/.config/a.py",
     "releases/a.md",
 ]
@@ -152,6 +184,10 @@ FREE = [
 def test_everybody_is_asked() -> None:
     assert [path for path in ASKS if not decides_about_runs(path)] == []
     assert [path for path in ASKS if select_asked([path], ()) != [path]] == []
+
+
+def test_the_next_app_or_ci_is_asked_about_by_where_its_settings_lie() -> None:
+    assert [path for path in UNKNOWN if not decides_about_runs(path) or select_asked([path], ()) != [path]] == []
 
 
 def test_only_agents_are_kept_from() -> None:
