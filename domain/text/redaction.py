@@ -11,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
-from urllib.parse import quote
 
 from pydantic import JsonValue
 
@@ -34,6 +33,26 @@ _PIECE = 1 << 15  # characters that one expression looks through at a time
 _SEAM = 1_000  # characters before a piece that it looks through again: more than a name with its value
 
 
+_SEPARATORS = "-:,_."
+
+
+def _squeeze(text: str) -> str:
+    """A text without white space and what else may stand between the characters of a secret."""
+    squeezed = "".join(text.split())
+    for each in _SEPARATORS:
+        squeezed = squeezed.replace(each, "")
+    return squeezed
+
+
+class _Form:
+    """A secret as it may be written: itself, in lower case, and without what may stand between its characters."""
+
+    __slots__ = ("flat", "low", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text, self.low, self.flat = text, text.lower(), _squeeze(text).lower()
+
+
 class Redactor:
     """Replaces secrets by ``[redacted: kind]``. It keeps the number of lines and is idempotent.
 
@@ -43,11 +62,11 @@ class Redactor:
     def __init__(self, known: Collection[str] = ()) -> None:
         self._known: dict[str, None] = {}
         self._passing: OrderedDict[str, tuple[str, ...]] = OrderedDict()
-        self._forms: tuple[tuple[str, str], ...] = ()  # each with its lower case
+        self._forms: tuple[_Form, ...] = ()
         self.learn(*known)
 
     def learn(self, *secrets: str) -> None:
-        """Hides these values from now on: in any case, backwards, as Base64, hexadecimal, escaped, or over lines.
+        """Hides these from now on: in any case, backwards, as Base64, hexadecimal, spelled, or over lines.
 
         :param secrets: a multi-line one (a PEM key) is also hidden line by line; surrounding white space is ignored.
         """
@@ -76,7 +95,7 @@ class Redactor:
     def _arrange(self) -> None:
         """Sorts the longest first: a whole key before its lines."""
         every = dict.fromkeys(form for forms in (self._known, *self._passing.values()) for form in forms)
-        self._forms = tuple((form, form.lower()) for form in sorted(every, key=len, reverse=True))
+        self._forms = tuple(map(_Form, sorted(every, key=len, reverse=True)))
 
 
 PROCESS_REDACTOR = Redactor()
@@ -130,22 +149,27 @@ def make_mask(kind: str) -> str:
 # --- values that are known ---------------------------------------------------------------------------------
 
 _KNOWN = "known secret"
+_SPELLED = re.compile(
+    r"[\\%&0](?:(?:(?<=\\)(?:x|u00|u\{0*)|(?<=%)(?:u00)?|(?<=&)#x0*|(?<=0)x)([0-9a-f]{2})[;}]?"
+    r"|(?<=\\)([0-7]{3})|(?<=&)#0*([0-9]{2,3});?)",
+    re.IGNORECASE,
+)
+"""One character, or one byte, as languages, addresses and pages spell it."""
+_BASES = (16, 8, 10)
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """Every encoding of a secret."""
+    """Every encoding of a secret but those that spell one character at a time, which are read as these."""
     lines = [line.strip() for line in secret.splitlines()] if "\n" in secret.strip() else []
     for part in (secret.strip(), *(line for line in lines if len(line) >= _WRAPPED and not line.startswith("-----"))):
         if len(part) < SHORTEST:
             continue
         yield part
         yield part[::-1]
-        yield quote(part, safe="")
         yield json.dumps(part)[1:-1]
-        yield "".join(f"\\u{ord(character):04x}" for character in part)
         data = part.encode("utf-8", "surrogatepass")
+        yield data.decode("latin-1")
         yield data.hex()
-        yield "".join(f"%{byte:02x}" for byte in data)
         yield from _in_base64(data)
 
 
@@ -161,31 +185,44 @@ def _in_base64(data: bytes) -> Iterator[str]:
             yield inner.translate(str.maketrans("+/", "-_"))
 
 
-def _without_known(text: str, forms: Sequence[tuple[str, str]]) -> str:
-    """:param forms: the longest first, each with its lower case."""
+def _without_known(text: str, forms: Sequence[_Form]) -> str:
+    """:param forms: the longest first."""
     if not forms:
         return text
     low = text.lower()
-    for form, lower in forms:
-        if lower in low:
-            mask = make_mask(_KNOWN) + "\n" * form.count("\n")
-            text = re.sub(re.escape(form), lambda _, mask=mask: mask, text, flags=re.IGNORECASE)
-    squeezed = "".join(text.split())
-    if len(squeezed) == len(text):
-        return text
-    wrapped = [flat for form, _ in forms if len(flat := "".join(form.split())) >= _WRAPPED and flat in squeezed]
-    return _without_wrapped(text, squeezed, wrapped) if wrapped else text
+    for form in forms:
+        if form.low in low:
+            mask = make_mask(_KNOWN) + "\n" * form.text.count("\n")
+            text = re.sub(re.escape(form.text), lambda _, mask=mask: mask, text, flags=re.IGNORECASE)
+    read = _read_spelled(text).lower()
+    squeezed = _squeeze(read)
+    hits = [form for form in forms if form.flat in squeezed] if len(squeezed) < len(text) else []
+    if spelled := [form.low for form in hits if form.low in read]:
+        text = _mask_places(text, spelled, str)
+        squeezed = _squeeze(_read_spelled(text).lower())
+    wrapped = [form.flat for form in hits if len(form.flat) >= _WRAPPED and form.flat in squeezed]
+    return _mask_places(text, wrapped, _squeeze) if wrapped else text
 
 
-def _without_wrapped(text: str, squeezed: str, forms: Iterable[str]) -> str:
-    """Removes values with white space inside.
+def _read_spelled(text: str) -> str:
+    """The text with the characters that are spelled in it."""
+    return _SPELLED.sub(_read_one, text)
 
-    :param squeezed: the text without white space; it contains each of ``forms``.
+
+def _read_one(match: re.Match[str]) -> str:
+    kind = match.lastindex or 1
+    return chr(int(match[kind], _BASES[kind - 1]))
+
+
+def _mask_places(text: str, forms: Iterable[str], keep: Callable[[str], str]) -> str:
+    """Removes values whose characters are spelled, or have separators between them.
+
+    :param forms: in lower case; what the text spells holds each of them.
+    :param keep: what of a character is kept.
     """
-    places = [index for index, character in enumerate(text) if not character.isspace()]
-    found = sorted(
-        (places[at], places[at + len(form) - 1] + 1) for form in forms for at in _occurrences(form, squeezed)
-    )
+    places = [(start, end, each) for start, end, read in _list_read(text) for each in keep(read.lower())]
+    flat = "".join(each for _, _, each in places)
+    found = sorted((places[at][0], places[at + len(form) - 1][1]) for form in forms for at in _occurrences(form, flat))
     parts: list[str] = []
     reached = 0
     for start, end in found:
@@ -193,6 +230,16 @@ def _without_wrapped(text: str, squeezed: str, forms: Iterable[str]) -> str:
             parts += [text[reached:start], make_mask(_KNOWN), "\n" * text.count("\n", start, end)]
             reached = end
     return "".join(parts) + text[reached:]
+
+
+def _list_read(text: str) -> Iterator[tuple[int, int, str]]:
+    """Each character of a text, from where to where it is written, and how it is read."""
+    at = 0
+    for match in _SPELLED.finditer(text):
+        yield from ((place, place + 1, text[place]) for place in range(at, match.start()))
+        yield *match.span(), _read_one(match)
+        at = match.end()
+    yield from ((place, place + 1, text[place]) for place in range(at, len(text)))
 
 
 def _occurrences(form: str, text: str) -> Iterator[int]:

@@ -330,6 +330,18 @@ KNOWN = "a-webhook secret/with+signs"
         KNOWN[::-1],
         "".join(f"\\u{ord(each):04X}" for each in KNOWN),
         "".join(f"%{ord(each):02X}" for each in KNOWN),
+        "".join(f"\\x{ord(each):02x}" for each in KNOWN),
+        "".join(f"\\{ord(each):03o}" for each in KNOWN),
+        "".join(f"\\u{{{ord(each):x}}}" for each in KNOWN),
+        "".join(f"%u{ord(each):04x}" for each in KNOWN),
+        "".join(f"&#{ord(each)};" for each in KNOWN),
+        "".join(f"&#x{ord(each):X};" for each in KNOWN),
+        ", ".join(f"0x{ord(each):02x}" for each in KNOWN),
+        "".join(f"\\x{ord(each):02x}" if at % 2 else each for at, each in enumerate(KNOWN)),
+        KNOWN.encode().hex("-"),
+        KNOWN.encode().hex(":").upper(),
+        "-".join(KNOWN),
+        base64.b64encode(KNOWN.encode()).decode()[:20] + "\n" + base64.b64encode(KNOWN.encode()).decode()[20:],
     ],
 )
 def test_a_known_value_is_found_in_other_forms(form: str) -> None:
@@ -350,6 +362,10 @@ def test_a_known_key_is_found_line_by_line() -> None:
 def test_a_known_value_with_quotes_is_found_in_json() -> None:
     value = 'pass"word\\1\tx'
     assert redact(json.dumps({"a": value}), [value]) == '{"a": "[redacted: known secret]"}'
+
+
+def test_a_known_value_beyond_ascii_is_found_spelled() -> None:
+    assert redact(f"a {quote('pässwörter')} b", ["pässwörter"]) == "a [redacted: known secret] b"
 
 
 def test_short_values_would_mangle_words() -> None:
