@@ -89,7 +89,17 @@ _LANGUAGES = {
 
 def escape_unprintable(path: str) -> str:
     """A path for people: what cannot be seen in it, such as a character that turns the direction, is escaped."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in path)
+    if path.isascii() and path.isprintable():
+        return path
+    return "".join(
+        char.encode("unicode_escape").decode() if is_invisible(char) or not char.isprintable() else char
+        for char in path
+    )
+
+
+def clean_name(name: str | None) -> str:
+    """An untrusted name on one line for a model, in which everything is seen."""
+    return " ".join(escape_unprintable(name or "").split())[:300]
 
 
 def fold_path(path: str) -> str:

@@ -152,15 +152,15 @@ def _not_looked_at(review: Review) -> str:
 def _list_skipped(title: str, entries: Sequence[SkippedFile]) -> str:
     if not entries:
         return ""
-    rows = [f"- {inline_code(entry.path)}: {escape(entry.reason)}" for entry in entries[:30]]
+    rows = [f"- {inline_path(entry.path)}: {escape(entry.reason)}" for entry in entries[:30]]
     left = len(entries) - len(rows)
     return "\n".join([f"### {title}", "", *rows, *([f"- and {left} more"] if left > 0 else [])])
 
 
 def _list_conventions(held: HeldConventions) -> str:
     """Which conventions of the repository the change was held against; nothing where it has none."""
-    rows = [f"- {inline_code(each.path)}{_tell_cut(each)}" for each in held.files]
-    rows += [f"- {inline_code(each.path)}: not read, {escape(each.reason)}" for each in held.left_out[:30]]
+    rows = [f"- {inline_path(each.path)}{_tell_cut(each)}" for each in held.files]
+    rows += [f"- {inline_path(each.path)}: not read, {escape(each.reason)}" for each in held.left_out[:30]]
     if not rows and not held.problem:
         return ""
     intro = "The repository's own, as its default branch has them."

@@ -10,6 +10,7 @@ from agents.loop.tools.files import make_file_tools
 from agents.loop.turns import Assignment
 from agents.prompts import load_prompt
 from agents.review.model.questions import frame_data
+from domain.paths import clean_name
 from domain.runs.conflicts import ConflictHunk, Outside, ResolvedHunks, SideCommit, list_paths
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
@@ -73,7 +74,7 @@ def _render(task: ConflictTask) -> Iterator[str]:
     yield from _render_commits("on the branch", task.branch)
     yield from _render_commits("on the base", task.base)
     for path in list_paths(task.hunks):
-        yield f"== {' '.join(strip_invisible(path).split())}"
+        yield f"== {clean_name(path)}"
         for hunk in (each for each in task.hunks if each.path == path):
             yield from _render_hunk(hunk)
     if task.mistakes:
@@ -84,7 +85,7 @@ def _render(task: ConflictTask) -> Iterator[str]:
 def _render_commits(side: str, commits: Sequence[SideCommit]) -> Iterator[str]:
     yield f"== commits {side} that touched these files"
     for each in commits:
-        yield f"{each.sha[:12]} {' '.join(strip_invisible(', '.join(each.paths)).split())}"
+        yield f"{each.sha[:12]} {', '.join(map(clean_name, each.paths))}"
         yield from _quote(each.message.strip()[:_MESSAGE])
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from agents.llm.prices import estimate
 from domain.config.review import ReviewSettings
 from domain.globs import find_mistake, matches
+from domain.paths import clean_name
 from domain.review.changes import SkippedFile
 from domain.review.reading import ConventionFile, Conventions
 from domain.text.credential_shapes import find_key_lines
@@ -162,7 +163,7 @@ def render_conventions(conventions: Conventions) -> Iterator[str]:
     Each line begins with its number, so that none looks like a heading.
     """
     for file in conventions.files:
-        yield f"== {_name(file.path)} (conventions of the repository)"
+        yield f"== {clean_name(file.path)} (conventions of the repository)"
         yield from (f"{number} {text}" for number, text in file.lines)
         if file.cut:
             yield f"… {file.cut:,} more lines are left out"
@@ -172,7 +173,7 @@ def render_elsewhere(conventions: Conventions) -> Iterator[str]:
     """The names of conventions that are about other files, for whoever can read them."""
     if conventions.elsewhere:
         yield "== more conventions, each about files of its own"
-        yield from (f"- {_name(path)}" for path in conventions.elsewhere[:_NAMED])
+        yield from (f"- {clean_name(path)}" for path in conventions.elsewhere[:_NAMED])
         if len(conventions.elsewhere) > _NAMED:
             yield f"… and {len(conventions.elsewhere) - _NAMED:,} more"
 
@@ -190,10 +191,6 @@ def _cut(text: ConventionText, most: int) -> ConventionFile:
 
 def _weigh(line: tuple[int, str]) -> int:
     return estimate(line[1]) + 2  # its number
-
-
-def _name(path: str) -> str:
-    return " ".join(strip_invisible(path).split())[:300]
 
 
 _MOST_FILES = 100

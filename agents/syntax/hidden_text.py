@@ -3,6 +3,8 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from ast_grep_py import SgNode, SgRoot
@@ -11,14 +13,18 @@ from pydantic import JsonValue
 from agents.syntax.languages import DATA, find_language
 from domain.paths import holds_prose, is_document
 from domain.text.hidden_characters import (
+    FileWords,
     HiddenText,
     find_alike,
+    find_false_host,
     find_hidden_message,
     find_invisible,
     find_line_end,
     find_turned,
-    list_ascii_words,
+    has_imitation,
+    list_own_scripts,
     may_deceive,
+    read_words,
 )
 from domain.text.places import (
     LinePart,
@@ -55,13 +61,21 @@ def _find(path: str, text: str, odd: Sequence[tuple[int, str]], *, is_whole: boo
         return
     language = find_language(path) if is_whole else None
     if is_document(path):
-        known, fenced = list_ascii_words(text), list_fenced_lines(text.split("\n"))
+        known, fenced = read_words(text), list_fenced_lines(text.split("\n"))
         found = (
-            (number, find_hidden_message(line) or find_in_document_code(line, known, is_fenced=number in fenced))
+            (
+                number,
+                find_hidden_message(line)
+                or find_false_host(line)
+                or find_in_document_code(line, known, is_fenced=number in fenced),
+            )
             for number, line in odd
         )
     elif holds_prose(path):
-        found = ((number, find_turned(line, is_translation=True) or find_hidden_message(line)) for number, line in odd)
+        found = (
+            (number, find_turned(line, is_translation=True) or find_hidden_message(line) or find_false_host(line))
+            for number, line in odd
+        )
     else:
         code = _Code(path, text, None if language in DATA else language)
         found = ((number, find_line_end(path, line) or code.find(number, line)) for number, line in odd)
@@ -74,9 +88,28 @@ class _Code:
     def __init__(self, path: str, text: str, language: str | None) -> None:
         self._path, self._text, self._language = path, text, language
         self._root: SgNode | None = None
-        self._words = list_ascii_words(text)
-        self._scripts = list_script_lines(text.split("\n")) if language is None else frozenset[int]()
+        self._lines = text.split("\n")
+        self._scripts = list_script_lines(self._lines) if language is None else frozenset[int]()
         self._children: dict[tuple[int, int], tuple[Sequence[SgNode], Sequence[tuple[int, int]]]] = {}
+
+    @cached_property
+    def _words(self) -> FileWords:
+        """What the file is written with; in comments and strings anybody can write anything."""
+        read = read_words(self._text)
+        rest, of_names = set(read.scripts), set[str]()
+        for number, line in enumerate(self._lines if read.scripts and has_imitation(self._text) else (), 1):
+            for at, script in list_own_scripts(line):
+                if script in rest and self._find_part(number, line, at) is None:
+                    rest.remove(script)
+                    of_names.add(script)
+        return replace(read, of_names=frozenset(of_names))
+
+    def _find_part(self, number: int, line: str, column: int) -> LinePart | None:
+        """The part of a line that is no code and holds a column, with a parser or without."""
+        if self._language is not None:
+            return self._find_place(number, line, column)
+        places = list_places(self._path, line, is_script=number in self._scripts)
+        return next((place for place in places if place.start <= column < place.end), None)
 
     def find(self, number: int, line: str) -> HiddenText | None:
         """The first deception on a line."""
@@ -86,7 +119,7 @@ class _Code:
             each.column for each in (*find_invisible(line), *find_alike(line, self._words)) if each.column >= cut
         ]
         if not columns and find_turned(line) is None:
-            return None
+            return find_false_host(line)
         if self._language is None:
             places = list_places(self._path, shown, is_script=number in self._scripts)
         else:

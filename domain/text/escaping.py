@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from domain.paths import escape_unprintable
 from domain.text.hidden_characters import BLANK, INVISIBLE
 from domain.text.redaction import redact_outgoing
 
@@ -71,8 +72,10 @@ def inline_code(text: str, limit: int = 200) -> str:
 
 
 def inline_path(where: str, limit: int = 200) -> str:
-    """``path:line`` as inline code; a long one loses its beginning, so that file and line remain."""
-    flat = _redact_line(where, limit)
+    """``path:line`` as inline code, in which everything is seen; a long one loses its beginning, so that file and line
+    remain.
+    """
+    flat = _redact_line(escape_unprintable(where), limit)
     end = flat if len(flat) <= limit else "…" + flat[1 - limit :].lstrip()
     return inline_code(end, limit)
 

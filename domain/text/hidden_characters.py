@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 
 INVISIBLE = frozenset({"Cf", "Cc", "Co", "Cs"})
 # Other invisible characters: variation selectors, fillers, joiners, the plane of tags.
@@ -241,6 +242,9 @@ _MARK_ON_LETTER = re.compile(f"[{_MARKS_ON_LETTERS}]")
 _LIKE_SIGNS = re.compile("[\u01c0\u01c1\u01c3\u02d0\ua4fd\ua4f8\ua789]")
 """Letters that look like ``|``, ``!``, ``:`` or ``.``: an assignment to such a name reads as a comparison."""
 _PARTS = re.compile(r"[\d_$]+")
+_IMITATION = re.compile(rf"(?<![^\W\d_])[{''.join(_LIKE_LATIN)}]{{3,}}(?![^\W\d_])")
+_HOST = re.compile(r"(?:://(?:[^\s/@\"'<>]*@)?|(?<=[\w.+-])@)((?:[^\W_](?:[\w-]*)\.)+[A-Za-z]{2,})(?![\w.])")
+_HOST_PART = re.compile(r"[^\W_]+")
 _SHORTEST = 3  # letters of a word that is taken for another one as a whole
 _STYLED = ("MATHEMATICAL", "FULLWIDTH")
 _RARE = frozenset(
@@ -249,28 +253,85 @@ _RARE = frozenset(
 """Scripts of few or no living writers (UAX 31, table 4 and 7), some of whose letters look like Latin ones."""
 
 
-def find_alike(line: str, known: Collection[str] = ()) -> Iterator[HiddenText]:
+@dataclass(frozen=True)
+class FileWords:
+    """What a file is written with.
+
+    :param ascii: its words of ASCII letters, which others may be taken for.
+    :param scripts: those of which it has letters that look like no Latin ones.
+    :param of_names: those of them in which it has names, as far as these can be told from strings and comments.
+    """
+
+    ascii: frozenset[str]
+    scripts: frozenset[str]
+    of_names: frozenset[str]
+
+
+def read_words(text: str) -> FileWords:
+    """What a text is written with, where nobody tells names from the rest."""
+    words = frozenset(word for word in _WORD.findall(text) if word.isascii())
+    scripts = frozenset(map(_find_own_script, set(text))) - {""}
+    return FileWords(words, scripts, scripts)
+
+
+def _find_own_script(char: str) -> str:
+    """The script of a letter beyond ASCII that looks like no Latin one; empty for any other character."""
+    return "" if char.isascii() or char in _LIKE_LATIN or not char.isalpha() else _find_script(char)
+
+
+def find_alike(line: str, known: FileWords) -> Iterator[HiddenText]:
     """The words of a line that deceive by their letters; what they stand in is for the caller to know.
 
-    Such a word mixes Latin letters with others that look like them, or is as a whole taken for a word of the file.
-
-    :param known: the words of ASCII letters in the file.
+    Such a word mixes Latin letters with others that look like them, or is as a whole taken for a word of the file, or
+    for any other where the file has no names in its script.
     """
     if line.isascii():
         return
     for match in _WORD.finditer(line):
-        if not match[0].isascii() and (_mixes(match[0]) or _is_double(match[0], known) or _LIKE_SIGNS.search(match[0])):
-            yield HiddenText(Deception.look_alike, match.start(), match[0])
+        word = match[0]
+        if not word.isascii() and (mixes(word) or _is_double(word, known) or _LIKE_SIGNS.search(word)):
+            yield HiddenText(Deception.look_alike, match.start(), word)
+
+
+def imitates(word: str, scripts: Collection[str] = ()) -> bool:
+    """Whether a word has no letter that does not look like a Latin one, and is of none of these scripts."""
+    letters = [char for char in word if char.isalpha()]
+    of_word = set(map(_find_script, letters))
+    return (
+        len(letters) >= _SHORTEST
+        and _LIKE_LATIN.issuperset(letters)
+        and of_word.isdisjoint(scripts)
+        and "LATIN" not in of_word
+    )
+
+
+def has_imitation(text: str) -> bool:
+    """Whether a text has a word of which all letters look like Latin ones."""
+    return _IMITATION.search(text) is not None
+
+
+def list_own_scripts(line: str) -> Iterator[tuple[int, str]]:
+    """The columns of letters beyond ASCII that look like no Latin ones, the first of each word, with their scripts."""
+    for match in _WORD.finditer(line):
+        if not match[0].isascii():
+            found = ((at, _find_own_script(char)) for at, char in enumerate(match[0], match.start()))
+            yield from islice(((at, script) for at, script in found if script), 1)
+
+
+def find_false_host(line: str) -> HiddenText | None:
+    """The first part of a host's name in an address that looks like another one, as browsers judge it (UTS 39, 4)."""
+    if line.isascii():
+        return None
+    for match in _HOST.finditer(line):
+        for part in _HOST_PART.finditer(match[1]):
+            if not part[0].isascii() and (mixes(part[0]) or imitates(part[0])):
+                return HiddenText(Deception.look_alike, match.start(1) + part.start(), part[0])
+    return None
 
 
 def fold_alike(text: str) -> str:
     """The text with the Latin letters that its letters look like."""
     return text.translate(_ALIKE)
-
-
-def list_ascii_words(text: str) -> frozenset[str]:
-    """The words of ASCII letters in a text, which others may be taken for."""
-    return frozenset(word for word in _WORD.findall(text) if word.isascii())
 
 
 def to_plain(word: str) -> str:
@@ -283,13 +344,16 @@ def is_of_other_script(word: str) -> bool:
     return any(char.isalpha() and not char.isascii() and _find_script(char) != "LATIN" for char in word)
 
 
-def _is_double(word: str, known: Collection[str]) -> bool:
+def _is_double(word: str, known: FileWords) -> bool:
     plain = to_plain(word)
     shortest = _LONG_WORD if _MARK_ON_LETTER.search(word) else _SHORTEST  # formulas have marks on short names
-    return len(plain) >= shortest and plain != word and plain.isascii() and plain in known
+    if len(plain) < shortest or plain == word or not plain.isascii():
+        return False
+    return plain in known.ascii or imitates(word, known.of_names)
 
 
-def _mixes(word: str) -> bool:
+def mixes(word: str) -> bool:
+    """Whether a word has Latin letters and others that look like them."""
     parts = [part for run in _PARTS.split(word) for part in _split_humps(run) if part]
     return any(map(_mixes_scripts, parts)) or (any(map(str.isascii, parts)) and any(map(_LIKE_LATIN.issuperset, parts)))
 

@@ -1,7 +1,7 @@
 """Tells by quotes and comments what a place in a line is, and which lines are prose that no tool obeys."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -9,12 +9,16 @@ from pathlib import PurePosixPath
 from domain.paths import holds_values
 from domain.text.hidden_characters import (
     Deception,
+    FileWords,
     HiddenText,
     drop_invisible,
     find_alike,
+    find_false_host,
     find_invisible,
     find_turned,
+    imitates,
     is_of_other_script,
+    mixes,
     to_plain,
 )
 
@@ -159,7 +163,7 @@ def list_fenced_lines(lines: Sequence[str]) -> frozenset[int]:
     return frozenset(found)
 
 
-def find_in_document_code(line: str, known: Collection[str], *, is_fenced: bool) -> HiddenText | None:
+def find_in_document_code(line: str, known: FileWords, *, is_fenced: bool) -> HiddenText | None:
     """The first deception in the code of a line of a document: people copy it to their shells."""
     parts = [(0, line)] if is_fenced else [(match.start(2), match[2]) for match in _SPAN.finditer(line)]
     for start, code in parts:
@@ -171,7 +175,7 @@ def find_in_document_code(line: str, known: Collection[str], *, is_fenced: bool)
     return None
 
 
-def find_in_program(line: str, known: Collection[str], places: Sequence[LinePart]) -> HiddenText | None:
+def find_in_program(line: str, known: FileWords, places: Sequence[LinePart]) -> HiddenText | None:
     """The first deception on a line of a program, whose parts are known."""
 
     def find_place(column: int) -> LinePart | None:
@@ -179,7 +183,7 @@ def find_in_program(line: str, known: Collection[str], places: Sequence[LinePart
 
     suspects = (*find_invisible(line), *find_alike(line, known))
     found = [each for each in suspects if is_harmful(line, each, find_place(each.column), known)]
-    found += _find_turned(line, places)
+    found += filter(None, [*_find_turned(line, places), find_false_host(line)])
     return min(found, key=lambda each: each.column, default=None)
 
 
@@ -206,13 +210,12 @@ def find_turned_in(line: str, place: LinePart) -> HiddenText | None:
     return found and HiddenText(Deception.direction, place.start + found.column, found.text)
 
 
-def is_harmful(line: str, suspect: HiddenText, place: LinePart | None, known: Collection[str]) -> bool:
+def is_harmful(line: str, suspect: HiddenText, place: LinePart | None, known: FileWords) -> bool:
     """Whether invisible characters, or a look-alike word, deceive where they stand.
 
     In a string they do if programs compare it or put a value there: a short name of ASCII letters otherwise.
 
     :param place: that holds it; None if it is code.
-    :param known: the words of ASCII letters in the file.
     """
     if place is None or suspect.is_message:
         return True
@@ -226,7 +229,16 @@ def is_harmful(line: str, suspect: HiddenText, place: LinePart | None, known: Co
         return len(bare) <= _LONGEST_NAME and _NAME.fullmatch(bare) is not None
     if line[max(suspect.column - 1, 0) : suspect.column] in ("$", "{"):
         return True
-    plain = to_plain(suspect.text)
-    is_name = plain in known or place.kind is PlaceKind.setting
-    is_alone = text.replace(suspect.text, "").isascii()
-    return is_of_other_script(suspect.text) and len(plain) >= _SHORTEST and plain.isascii() and is_name and is_alone
+    word = suspect.text[1:] if line[suspect.column - 1 : suspect.column] == "\\" else suspect.text  # an escape
+    return is_of_other_script(word) and _is_taken_for_name(word, text, place.kind, known)
+
+
+def _is_taken_for_name(word: str, text: str, kind: PlaceKind, known: FileWords) -> bool:
+    """Whether a word in a string or a setting looks like one of ASCII letters, where all else is of these."""
+    plain = to_plain(word)
+    if len(plain) < _SHORTEST or not (plain + text.replace(word, "")).isascii():
+        return False
+    if plain in known.ascii:
+        return True
+    is_name = kind is PlaceKind.setting or not re.search(r"\s", _QUOTES.sub("", text))
+    return is_name and (mixes(word) or imitates(word, known.scripts))

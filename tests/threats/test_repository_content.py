@@ -102,11 +102,13 @@ async def test_t_r2_odd_names_are_taken_literally(author: Author) -> None:
 
 
 INVISIBLE = ["\u202e", "\u200b", "\xad", "\u200d", "\u200c", "\ufeff", "\u2028", "\ue000"]
+PRINTABLE = ["\u3164", "\u2800", "\u034f", "\ufe0f", "\u115f", "\u180b", "\U000e0100"]
+"""What Python calls printable, and nobody sees."""
 ORDINARY = ["👨\u200d💻.md", "می\u200cخواهم.md", "क्\u200dष.md"]
 
 
 async def test_t_r2_a_name_with_invisible_characters_is_looked_into(author: Author) -> None:
-    names = [*(f"a{char}.py" for char in INVISIBLE), *ORDINARY]
+    names = [*(f"a{char}.py" for char in (*INVISIBLE, *PRINTABLE)), *ORDINARY]
     change = await compare(author, {"a.txt": "1\n"}, dict.fromkeys(names, "x\n"))
 
     assert sorted(file.path for file in change.files) == sorted(names)
@@ -115,9 +117,9 @@ async def test_t_r2_a_name_with_invisible_characters_is_looked_into(author: Auth
 
 
 async def test_t_r2_a_review_of_names_with_invisible_characters(story: Story) -> None:
-    """A tool cannot be given such a name: each is told as it is written, and a person is asked."""
+    """A tool cannot be given such a name: each is told as it is written, and what deceives is an error."""
     repository, alice = story.repository({"app.py": "x = 1\n"})
-    files = {f"a{char}.py": "x = 1\n" for char in INVISIBLE} | dict.fromkeys(ORDINARY, "x\n")
+    files = {f"a{char}.py": "x = 1\n" for char in (*INVISIBLE, *PRINTABLE)} | dict.fromkeys(ORDINARY, "x\n")
     head = await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
@@ -125,9 +127,9 @@ async def test_t_r2_a_review_of_names_with_invisible_characters(story: Story) ->
 
     check = story.check(repository, head)
     summary = check.summary or ""
-    assert check.conclusion == "action_required"
-    assert "8 files have names that cannot be written to disk" in summary
-    assert "a\\\\u202e.py" in summary
+    assert check.conclusion == "failure"
+    assert "15 files have names that cannot be written to disk" in summary
+    assert all(each in summary for each in ("a\\\\u202e.py", "a\\\\u3164.py"))
     assert all(char.isprintable() or char == "\n" for char in summary)
 
 

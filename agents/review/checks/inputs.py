@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from domain.paths import is_document
+from domain.paths import escape_unprintable, is_document
 from domain.review.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions
 from domain.review.findings import RawFinding
 
@@ -136,7 +136,7 @@ def can_be_written(path: str) -> bool:
     return (
         0 < len(path) <= _LONGEST_PATH
         and not path.startswith("/")
-        and path.isprintable()
+        and path == escape_unprintable(path)
         and "\\" not in path
         and all(part not in ("..", ".git") and len(part.encode()) <= _LONGEST_NAME for part in parts)
     )

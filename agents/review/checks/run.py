@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 
-from agents.review.checks import avoidance, credentials, workflows
+from agents.review.checks import avoidance, credentials, file_names, workflows
 from agents.review.checks.avoidance import AvoidanceCheck
 from agents.review.checks.dependencies import find_vulnerable
 from agents.review.checks.inputs import ToolReport, list_checked_files, write_versions
@@ -61,6 +61,9 @@ async def run_checks(
         await asyncio.to_thread(write_versions, folder, written)
         giving_up = avoidance.check(change, versions, avoided, toolbox, origin)
         outcomes = list(await asyncio.gather(*(_run_tool(tool) for tool in tools), giving_up))
+    if odd := file_names.find_deceiving(change):
+        report = ToolReport(head=odd, files=len(change.files))
+        outcomes.append(ToolExecution(CheckName.hidden_text, Layer.security, report, 0.0))
     if dependencies is not None:
         outcomes.append(_compare_dependencies(change, dependencies))
     if locks.seen:

@@ -11,10 +11,10 @@ from agents.prompts import load_prompt
 from agents.prompts.conventions import render_conventions
 from agents.review.model.answers import Confidence, Replacement, clean_message, keep_valid, place_claim, repeats
 from agents.review.model.questions import CONVENTIONS_KEY, ConventionQuestion, frame_data, show_conventions
-from agents.review.model.rendering import clean_name
 from agents.review.model.rules import CONVENTION, RULES
 from agents.syntax.languages import find_language
 from domain.globs import find_mistake, matches
+from domain.paths import clean_name
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Layer, RawFinding
 from domain.review.reading import ConventionFile, Conventions

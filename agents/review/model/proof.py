@@ -10,10 +10,11 @@ from agents.prompts import load_prompt
 from agents.review.model.evidence import ShownCode
 from agents.review.model.questions import find_withheld_lines, frame_data, strip_hidden
 from agents.review.model.related import RelatedCode, render_related
-from agents.review.model.rendering import Line, clean_name, excerpt, find_enclosing, render_safely
+from agents.review.model.rendering import Line, excerpt, find_enclosing, render_safely
 from agents.syntax.languages import DATA, find_language
 from agents.testing.reproduction.place import TestPlace
 from domain.config.review import IfUnshown
+from domain.paths import clean_name
 from domain.review.avoidance import RULE
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, RawFinding, Severity

@@ -12,9 +12,10 @@ from agents.prompts import load_prompt
 from agents.prompts.conventions import NOTHING_WRITTEN, WrittenConventions, choose, render_conventions
 from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
 from agents.review.model.related import RelatedCode, render_related
-from agents.review.model.rendering import RenderedFile, clean_name, excerpt, render_safely
+from agents.review.model.rendering import RenderedFile, excerpt, render_safely
 from agents.review.model.seams import render_whole
 from domain.globs import matches
+from domain.paths import clean_name
 from domain.review.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions, SkippedFile
 from domain.review.findings import Layer, RawFinding, Severity
 from domain.review.reading import NOTHING_HELD, ConventionFile, Conventions, HeldConventions, Outline, ShownFile

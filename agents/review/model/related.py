@@ -10,11 +10,11 @@ from typing import Any
 
 from agents.llm.prices import estimate
 from agents.review.checks.inputs import is_test_or_document
-from agents.review.model.rendering import WITHHELD, Line, clean_name, render_safely
+from agents.review.model.rendering import WITHHELD, Line, render_safely
 from agents.syntax.symbols.changes import ChangedDefinition, ChangedSource
 from agents.syntax.symbols.source import NamePlace, SourceFile
 from agents.syntax.symbols.uses import Surrounding, SymbolSearch
-from domain.paths import namesake
+from domain.paths import clean_name, namesake
 from domain.text.credential_shapes import find_key_lines
 from domain.text.redaction import Redact
 

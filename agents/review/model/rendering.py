@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agents.llm.prices import estimate
 from agents.review.model.moved_code import NO_MOVES, MovedBlock, Moves
+from domain.paths import clean_name
 from domain.review.changes import ChangeStatus, FileChange, Hunk
 from domain.review.reading import NO_OUTLINE, FunctionSpan, Outline
 from domain.text.credential_shapes import find_key_lines
@@ -273,11 +274,6 @@ def render_title(file: FileChange) -> str:
     told = f" ({file.status.value})" if file.status is not ChangeStatus.modified else ""
     moved = f", was {clean_name(file.old_path)}" if file.old_path not in {None, file.path} else ""
     return f"== {clean_name(file.path)}{told}{moved}"
-
-
-def clean_name(name: str | None) -> str:
-    """An untrusted name on one line."""
-    return " ".join(strip_invisible(name or "").split())[:300]
 
 
 def _cost(lines: Sequence[Line]) -> int:

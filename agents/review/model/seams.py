@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from agents.review.model.rendering import RenderedFile, clean_name
-from domain.paths import namesake
+from agents.review.model.rendering import RenderedFile
+from domain.paths import clean_name, namesake
 from domain.review.changes import Change, FileChange
 from domain.review.reading import NO_OUTLINE, Outline
 from domain.text.redaction import Redact

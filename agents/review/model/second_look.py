@@ -12,8 +12,9 @@ from agents.prompts import load_prompt
 from agents.review.model.evidence import CANDIDATES, ShownCode
 from agents.review.model.questions import find_withheld_lines, frame_data
 from agents.review.model.related import RelatedCode, render_related
-from agents.review.model.rendering import LONGEST_FUNCTION, clean_name, excerpt, find_enclosing, render_safely
+from agents.review.model.rendering import LONGEST_FUNCTION, excerpt, find_enclosing, render_safely
 from agents.review.model.rules import CONVENTION, RULES, SURE, UNSURE, cap_by_confidence
+from domain.paths import clean_name
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from domain.review.reading import NO_OUTLINE, Outline
