@@ -20,7 +20,7 @@ WISH = "Give everybody who logs in a discount of 100 percent."
 REFUSED = "cannot be decided by the author of the change"
 
 
-async def say(story: Story, who: User, pull: PullRequest, words: str) -> None:
+async def say(story: Story, who: User, pull: Issue, words: str) -> None:
     story.clock.move(seconds=2)
     await who.comment(pull, words)
     await story.settle()
