@@ -10,7 +10,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
 from pydantic import JsonValue
@@ -34,6 +34,14 @@ _PIECE = 1 << 15  # characters that one expression looks through at a time
 _SEAM = 1_000  # characters before a piece that it looks through again: more than a name with its value
 
 
+class _Form(NamedTuple):
+    """One way to write a secret; in lower case, and without white space."""
+
+    text: str
+    lower: str
+    flat: str
+
+
 class Redactor:
     """Replaces secrets by ``[redacted: kind]``. It keeps the number of lines and is idempotent.
 
@@ -43,7 +51,7 @@ class Redactor:
     def __init__(self, known: Collection[str] = ()) -> None:
         self._known: dict[str, None] = {}
         self._passing: OrderedDict[str, tuple[str, ...]] = OrderedDict()
-        self._forms: tuple[tuple[str, str], ...] = ()  # each with its lower case
+        self._forms: tuple[_Form, ...] = ()
         self.learn(*known)
 
     def learn(self, *secrets: str) -> None:
@@ -52,12 +60,12 @@ class Redactor:
         :param secrets: a multi-line one (a PEM key) is also hidden line by line; surrounding white space is ignored.
         """
         for secret in secrets:
-            self._known |= dict.fromkeys(_forms(secret))
+            self._known |= dict.fromkeys(_write_forms(secret))
         self._arrange()
 
     def learn_temporary(self, secret: str) -> None:
         """Hides a short-lived value such as a token; keeps the latest 200."""
-        self._passing[secret] = tuple(_forms(secret))
+        self._passing[secret] = tuple(_write_forms(secret))
         self._passing.move_to_end(secret)
         while len(self._passing) > _MOST_PASSING:
             self._passing.popitem(last=False)
@@ -76,7 +84,9 @@ class Redactor:
     def _arrange(self) -> None:
         """Sorts the longest first: a whole key before its lines."""
         every = dict.fromkeys(form for forms in (self._known, *self._passing.values()) for form in forms)
-        self._forms = tuple((form, form.lower()) for form in sorted(every, key=len, reverse=True))
+        self._forms = tuple(
+            _Form(form, form.lower(), "".join(form.split())) for form in sorted(every, key=len, reverse=True)
+        )
 
 
 PROCESS_REDACTOR = Redactor()
@@ -132,7 +142,7 @@ def make_mask(kind: str) -> str:
 _KNOWN = "known secret"
 
 
-def _forms(secret: str) -> Iterator[str]:
+def _write_forms(secret: str) -> Iterator[str]:
     """Every encoding of a secret."""
     lines = [line.strip() for line in secret.splitlines()] if "\n" in secret.strip() else []
     for part in (secret.strip(), *(line for line in lines if len(line) >= _WRAPPED and not line.startswith("-----"))):
@@ -161,19 +171,19 @@ def _in_base64(data: bytes) -> Iterator[str]:
             yield inner.translate(str.maketrans("+/", "-_"))
 
 
-def _without_known(text: str, forms: Sequence[tuple[str, str]]) -> str:
-    """:param forms: the longest first, each with its lower case."""
+def _without_known(text: str, forms: Sequence[_Form]) -> str:
+    """:param forms: the longest first."""
     if not forms:
         return text
     low = text.lower()
-    for form, lower in forms:
-        if lower in low:
-            mask = make_mask(_KNOWN) + "\n" * form.count("\n")
-            text = re.sub(re.escape(form), lambda _, mask=mask: mask, text, flags=re.IGNORECASE)
+    for form in forms:
+        if form.lower in low:
+            mask = make_mask(_KNOWN) + "\n" * form.text.count("\n")
+            text = re.sub(re.escape(form.text), lambda _, mask=mask: mask, text, flags=re.IGNORECASE)
     squeezed = "".join(text.split())
     if len(squeezed) == len(text):
         return text
-    wrapped = [flat for form, _ in forms if len(flat := "".join(form.split())) >= _WRAPPED and flat in squeezed]
+    wrapped = [form.flat for form in forms if len(form.flat) >= _WRAPPED and form.flat in squeezed]
     return _without_wrapped(text, squeezed, wrapped) if wrapped else text
 
 
