@@ -519,7 +519,34 @@ def test_a_version_of_python_has_many_spellings(version: str, file: str) -> None
     assert is_python_archive(f"https://files.example/aa/{file}#sha256=aa", "left", version)
 
 
+CJS = {"name": "right", "version": "1.0.0", "resolved": f"{REGISTRY}/right-1.0.0.tgz", "integrity": "sha512-r="}
 HONEST = [
+    # Another package under a name of its own, as a package asks for it.
+    (
+        "package-lock.json",
+        NPM,
+        npm(
+            left=npm_package("1.1.0", dependencies={"right-cjs": "npm:right@^1"}), right=npm_package(value="r")
+        ).replace('"node_modules/right"', f'"node_modules/right-cjs": {json.dumps(CJS)}, "node_modules/right"'),
+    ),
+    # A package that became a part of the repository, as its manifest says.
+    *(
+        (
+            "package-lock.json",
+            NPM,
+            npm(left={"resolved": "parts/left", "link": True}, right=npm_package(value="r")).replace(
+                '"name": "app"', f'"name": "app", {said}'
+            ),
+        )
+        for said in ('"workspaces": ["./parts/*"]', '"dependencies": {"left": "file:parts/left"}')
+    ),
+    # The archive of another package brings it along.
+    (
+        "package-lock.json",
+        npm(**{"right": npm_package(), "right/node_modules/left": npm_package()}),
+        npm(**{"right": npm_package(), "right/node_modules/left": {"version": "1.0.0", "inBundle": True}}),
+    ),
+    ("pip.conf", f"[global]\nindex-url = {REGISTRY}/simple\n", f"[install]\nindex_url: {REGISTRY}/simple\n"),
     # A move to another registry, where every hash stays: whatever serves it serves the same.
     ("package-lock.json", NPM, NPM.replace(REGISTRY, "https://mirror.example")),
     ("yarn.lock", YARN, YARN.replace(REGISTRY, "https://mirror.example")),
@@ -530,7 +557,7 @@ HONEST = [
         POETRY,
         POETRY.replace('hash = "sha256:aa"},', 'hash = "sha256:aa"},\n    {file = "b.whl", hash = "sha256:ee"},'),
     ),
-    ("uv.lock", UV, UV.replace("sha256:bb", "sha256:ee")),
+    ("uv.lock", UV, UV.replace("py3-none-any.whl", "cp312-abi3-linux.whl").replace("sha256:bb", "sha256:ee")),
     # A stronger algorithm, and the cache's own.
     ("package-lock.json", NPM.replace("sha512-a=", "sha1-q="), NPM),
     ("yarn.lock", BERRY, BERRY.replace("10c0", "11")),
