@@ -49,8 +49,8 @@ class LockDifference(BaseModel):
     """What a change of a lock file comes to.
 
     ``added`` and ``removed`` are names and versions, written as all write them, ``hosts`` those from which nothing came
-    before. Nothing of it is known unless both versions could be read (``is_read``). Of the settings of a package manager
-    only the faults are: they may say more than where packages come from.
+    before. Nothing of it is known unless both versions could be read (``is_read``). Of the settings of a package
+    manager only the faults are: they may say more than where packages come from.
     """
 
     model_config = ConfigDict(frozen=True)
