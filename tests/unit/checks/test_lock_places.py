@@ -3,7 +3,7 @@
 import pytest
 
 from agents.review.checks.locks.comparison import compare
-from tests.unit.checks.test_locks import CJS, EVIL, NPM, POETRY, UV, npm, npm_package
+from tests.unit.checks.lock_files import CJS, EVIL, NPM, POETRY, UV, npm, npm_package
 
 
 @pytest.mark.parametrize(
