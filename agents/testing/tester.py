@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TypedDict
 
 from agents.testing import absence, command_detection
 from agents.testing.dependency_cache import Dependencies
@@ -464,7 +463,7 @@ class _CheckoutRunner:
         uncovered = await self._read_coverage(command)
         is_whole = done.stdout.is_complete and done.stderr.is_complete
         is_compared = done.status != 0 and not cases and is_whole
-        said = await asyncio.to_thread(_compare_later, printed, command.kind) if is_compared else {}
+        mistakes, digest = await asyncio.to_thread(_keep, printed, command.kind) if is_compared else (None, "")
         return CommandResult(
             kind=command.kind,
             line=command.line[:_CUT_LINE],
@@ -476,7 +475,8 @@ class _CheckoutRunner:
             writes_report=command.writes_report,
             report_problem=(lacks or problem or uncovered)[:500],
             has_bad_coverage=bool(uncovered),
-            **said,
+            mistakes=mistakes,
+            digest=digest,
         )
 
     def _add_environment(self, command: ProjectCommand) -> ProjectCommand:
@@ -576,15 +576,10 @@ def _is_set_up(run: TestRun) -> bool:
     return all(result.is_successful for result in run.commands if result.kind == "setup")
 
 
-class _Said(TypedDict, total=False):
-    mistakes: dict[str, int] | None
-    digest: str
-
-
-def _compare_later(printed: bytes, kind: CommandKind) -> _Said:
-    """What is kept of an output for a comparison with another run."""
+def _keep(printed: bytes, kind: CommandKind) -> tuple[dict[str, int] | None, str]:
+    """What is kept of an output for a comparison: the mistakes of a check, or a digest of what tests say."""
     said = printed.decode(errors="replace")
-    return {"mistakes": count_mistakes(said)} if kind in CHECKS else {"digest": digest_output(said)}
+    return (count_mistakes(said), "") if kind in CHECKS else (None, digest_output(said))
 
 
 def _redact_cases(cases: Sequence[TestCase]) -> tuple[TestCase, ...]:

@@ -1,11 +1,12 @@
 """Lock files that tests change, as their package managers write them."""
 
 import json
+from collections.abc import Mapping
 
 REGISTRY = "https://registry.example"
 
 
-def npm(**packages: dict[str, object]) -> str:
+def npm(**packages: Mapping[str, object]) -> str:
     there = {f"node_modules/{name}": {"version": "1.0.0", **entry} for name, entry in packages.items()}
     return json.dumps({"lockfileVersion": 3, "packages": {"": {"name": "app"}, **there}}, indent=2)
 

@@ -306,9 +306,13 @@ def _build_toml(entry: Table, files: Mapping[str, list[Table]]) -> LockEntry:
 
 def _list_files(archives: Sequence[Table]) -> frozenset[tuple[str, str, str]]:
     """(name, algorithm, value) of the archives that have a name."""
-    named = ((str(each.get("file") or each.get("url") or ""), str(each.get("hash") or "")) for each in archives)
-    split = ((posixpath.basename(re.split(r"[?#]", name)[0]), *said.partition(":")[::2]) for name, said in named)
-    return frozenset(each for each in split if all(each))
+    found: set[tuple[str, str, str]] = set()
+    for each in archives:
+        name = posixpath.basename(re.split(r"[?#]", str(each.get("file") or each.get("url") or ""))[0])
+        algorithm, _, value = str(each.get("hash") or "").partition(":")
+        if name and value:
+            found.add((name, algorithm, value))
+    return frozenset(found)
 
 
 def _find_toml_source(entry: Table, source: Any, *, has_hashes: bool) -> tuple[str, str, str]:
