@@ -155,7 +155,8 @@ def _write_forms(secret: str) -> Iterator[str]:
         yield "".join(f"\\u{ord(character):04x}" for character in part)
         data = part.encode("utf-8", "surrogatepass")
         yield data.hex()
-        yield "".join(f"%{byte:02x}" for byte in data)
+        yield data.hex(":")
+        yield from ("".join(f"{mark}{byte:02x}" for byte in data) for mark in ("%", r"\x"))
         yield from _in_base64(data)
 
 

@@ -256,6 +256,19 @@ async def test_binary_rename_and_other_kinds(story: Story) -> None:
     assert "**`web/package-lock.json`:** new, with 1 package." in summary
 
 
+async def test_a_new_lock_file_that_hides_another_is_compared_with_that(story: Story) -> None:
+    """npm reads ``npm-shrinkwrap.json`` first, so what the other one says counts no more."""
+    known = LOCK.replace('"1.0.0"', '"1.0.0", "integrity": "sha512-a="')
+    moved = known.replace("sha512-a", "sha512-x")
+    repository, alice = story.repository({"web/package-lock.json": known})
+    await alice.push(repository, "feature", {"web/npm-shrinkwrap.json": moved}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    summary = story.check(repository, pull.head_sha).summary or ""
+    assert "left 1.0.0 has another hash than before" in summary
+    assert "no longer what package-lock.json beside it says" in summary
+
+
 async def test_huge_pull_request_is_never_approved_unseen(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
     files = {f"pkg/module_{number:03}.py": f"VALUE = {number}\n" for number in range(330)}
