@@ -22,22 +22,18 @@ HEAVY = frozenset(
 
 def find_heavy_on_loop(source: Source) -> list[str]:
     """The coroutines that call something heavy themselves, or through functions that call it, and what they call."""
-    functions: dict[str, tuple[ast.AST, list[str]]] = {}
+    functions: list[tuple[str, ast.AST, list[str]]] = []
     for where, tree in source.trees.items():
         imports = _read_imports(tree)
         for name, node in _list_functions(where.removesuffix(".py").replace("/", "."), tree):
-            functions[name] = node, list(_list_called(name, node, imports))
+            functions.append((name, node, list(_list_called(name, node, imports))))
     heavy, before = set(HEAVY), 0
     while len(heavy) > before:
         before = len(heavy)
-        plain = (name for name, (node, called) in functions.items() if not _is_async(node) and heavy & {*called})
+        plain = (name for name, node, called in functions if not _is_async(node) and heavy & {*called})
         heavy |= {*plain}
     return sorted(
-        f"{name}: {each}"
-        for name, (node, called) in functions.items()
-        if _is_async(node)
-        for each in called
-        if each in heavy
+        f"{name}: {each}" for name, node, called in functions if _is_async(node) for each in called if each in heavy
     )
 
 
