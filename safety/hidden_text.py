@@ -8,10 +8,12 @@ from domain.text.hidden_characters import (
     Deception,
     HiddenText,
     find_alike,
+    find_control,
     find_hidden_message,
     find_invisible,
     find_line_end,
     find_turned,
+    find_unseen,
     list_ascii_words,
     may_deceive,
 )
@@ -68,5 +70,11 @@ def _find(path: str, line: str, words: Collection[str], *, is_fenced: bool) -> I
     elif holds_prose(path):
         found = (find_turned(line, is_translation=True), *find_invisible(line, is_translation=True))
     else:
-        found = (find_line_end(path, line), find_turned(line), *find_invisible(line), *find_alike(line, words))
-    yield from (each for each in found if each is not None)
+        found = (
+            find_line_end(path, line),
+            find_turned(line),
+            *find_invisible(line),
+            *find_alike(line, words),
+            *find_unseen(path, line),
+        )
+    yield from (each for each in (find_control(line), *found) if each is not None)

@@ -171,13 +171,18 @@ def find_in_document_code(line: str, known: Collection[str], *, is_fenced: bool)
     return None
 
 
-def find_in_program(line: str, known: Collection[str], places: Sequence[LinePart]) -> HiddenText | None:
-    """The first deception on a line of a program, whose parts are known."""
+def find_in_program(
+    line: str, known: Collection[str], places: Sequence[LinePart], unseen: Collection[HiddenText] = ()
+) -> HiddenText | None:
+    """The first deception on a line of a program, whose parts are known.
+
+    :param unseen: what a name may hold; nothing for code in a document, in which authors use spaces of all kinds.
+    """
 
     def find_place(column: int) -> LinePart | None:
         return next((place for place in places if place.start <= column < place.end), None)
 
-    suspects = (*find_invisible(line), *find_alike(line, known))
+    suspects = (*find_invisible(line), *find_alike(line, known), *unseen)
     found = [each for each in suspects if is_harmful(line, each, find_place(each.column), known)]
     found += _find_turned(line, places)
     return min(found, key=lambda each: each.column, default=None)
@@ -219,6 +224,8 @@ def is_harmful(line: str, suspect: HiddenText, place: LinePart | None, known: Co
     if place.kind in (PlaceKind.comment, PlaceKind.prose):
         return False
     text = line[place.start : place.end]
+    if suspect.kind in _UNSEEN_IN_NAMES:
+        return place.kind is PlaceKind.setting and suspect.kind is Deception.space and _ends_name(text)
     if suspect.kind is Deception.invisible:
         bare = _QUOTES.sub("", drop_invisible(text).strip())
         if place.kind is PlaceKind.setting:
@@ -230,3 +237,12 @@ def is_harmful(line: str, suspect: HiddenText, place: LinePart | None, known: Co
     is_name = plain in known or place.kind is PlaceKind.setting
     is_alone = text.replace(suspect.text, "").isascii()
     return is_of_other_script(suspect.text) and len(plain) >= _SHORTEST and plain.isascii() and is_name and is_alone
+
+
+_UNSEEN_IN_NAMES = frozenset({Deception.space, Deception.private})
+
+
+def _ends_name(value: str) -> bool:
+    """Whether a value would be a short name without the space before or behind it that programs do not strip."""
+    bare = value.strip(" \t\r")
+    return bare != bare.strip() and _NAME.fullmatch(bare.strip()) is not None

@@ -6,7 +6,9 @@ from typing import NamedTuple
 from agents.coding.planner import AuthoredText
 from domain.github.conversation import CommentKind, Remark, TextEdit
 from domain.github.pull_requests import PullRequest
+from domain.runs.run import RepositoryRef
 from pipeline.context import Services
+from pipeline.gates.actor import is_trusted_app
 from pipeline.gates.askers import drop_own, list_writers
 from pipeline.publishing.instructions import Instruction
 
@@ -28,10 +30,17 @@ async def load_conversation(services: Services, asked: Instruction, pull_request
     :raises CodeHostError: if GitHub does not say who edited it.
     """
     repository, number = asked.comment.repository, pull_request.number
-    said, title = await _list_said(services, asked), (await services.host.issue(repository, number)).node_id
-    edits = await services.host.text_edits(repository, [title, *(each.node_id for each in said)])
+    said, opened = await _list_said(services, asked), await services.host.issue(repository, number)
+    edits = await services.host.text_edits(repository, [opened.node_id, *(each.node_id for each in said)])
     told = tuple(_tell(each, edits.get(each.node_id, ())) for each in said)
-    return SaidBefore(list_writers(pull_request.author_id, edits.get(title, ())), told)
+    is_app = opened.is_app and not await _is_known_app(services, repository, pull_request)
+    return SaidBefore(list_writers(opened.author_id, edits.get(opened.node_id, ()), is_app=is_app), told)
+
+
+async def _is_known_app(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> bool:
+    """Whether Forge opened it, which says itself whose words it took up, or an App that counts as a person does."""
+    is_own = pull_request.author_login == (await services.host.signature(repository)).name
+    return is_own or await is_trusted_app(services, repository, pull_request)
 
 
 def list_exchanges(asked: Instruction) -> Iterator[AuthoredText]:

@@ -1,5 +1,6 @@
 """Fixes findings: with the fixes that they have, and with what an agent makes of the others, in one change."""
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -64,7 +65,7 @@ class FixWork(InstructionWork):
         gone = {} if ended is not None else self._list_gone(built)
         if gone:
             await self.context.journal.step("settle what is gone", settle_gone, self.context, gone)
-        return self._describe(commits, built, tested, ended)
+        return await asyncio.to_thread(self._describe, commits, built, tested, ended)
 
     async def _apply_known(self, plan: Plan) -> BuiltChange:
         """What an agent goes on from: the commit of the fixes that are known."""
