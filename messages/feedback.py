@@ -158,9 +158,8 @@ def not_there(finding: Finding) -> str:
     return f"The newest head that was reviewed does not have {finding.id} any more, so there is nothing to confirm."
 
 
-def look_again() -> str:
-    """For what is said after the run is over, which nothing looks at before the next one."""
-    return "The last run is over, so the check stays as it is until `/forge review full` or a push."
+LOOK_AGAIN = "The last run is over, so the check stays as it is until `/forge review full` or a push."
+"""For what is said after the run is over, which nothing looks at before the next one."""
 
 
 def _undo(found: Sequence[Finding]) -> str:

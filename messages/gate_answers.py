@@ -130,12 +130,8 @@ def confirm_extension(grants: BudgetExtension, run_id: str) -> str:
     return f"Run {inline_code(run_id)} may use {grants.label} more."
 
 
-def nothing_to_continue() -> str:
-    return "Nothing is running here, so there is no run to grant more to."
-
-
-def nothing_to_accept() -> str:
-    return "No guard or budget has stopped anything here, so there is nothing to accept."
+NOTHING_TO_CONTINUE = "Nothing is running here, so there is no run to grant more to."
+NOTHING_TO_ACCEPT = "No guard or budget has stopped anything here, so there is nothing to accept."
 
 
 def report_button(login: str, answer: str) -> str:

@@ -169,12 +169,11 @@ def _tell_end(hidden: HiddenFailure) -> str:
     return f" It ended with {inline_code(printed[-1].strip(), 200)}." if printed else ""
 
 
-def explain_agents() -> str:
-    """For a delegation to an agent where nothing asks about one."""
-    return (
-        f"Nothing was delegated: an agent is changed only where {inline_code(NAME)} waits. "
-        "`/forge delegate GATE @account` asks somebody else to decide."
-    )
+AGENTS_ONLY_HERE = (
+    f"Nothing was delegated: an agent is changed only where {inline_code(NAME)} waits. "
+    "`/forge delegate GATE @account` asks somebody else to decide."
+)
+"""For a delegation to an agent where nothing asks about one."""
 
 
 def explain_no_other_agent(gate: Gate) -> str:
@@ -195,9 +194,8 @@ def explain_no_place(gate: Gate, level: int | None) -> str:
     )
 
 
-def report_nothing_to_retry() -> str:
-    """For ``/forge retry recovery`` where it does not wait."""
-    return f"{inline_code(NAME)} does not wait here. `/forge retry` alone runs the failed phase again."
+NOTHING_TO_RETRY = f"{inline_code(NAME)} does not wait here. `/forge retry` alone runs the failed phase again."
+"""For ``/forge retry recovery`` where it does not wait."""
 
 
 def _label(gate: Gate) -> str:

@@ -109,7 +109,7 @@ async def record_miss(
     is_new = await automation_level.record_missed_bug(
         services.database, repository, number, run_id, sender.login, text, cause, now
     )
-    return automation_texts.confirm_missed_bug(number, run_id) if is_new else automation_texts.report_known_bug()
+    return automation_texts.confirm_missed_bug(number, run_id) if is_new else automation_texts.KNOWN_BUG
 
 
 async def find_announced_merge(services: Services, repository: RepositoryRef, number: int) -> Run | None:

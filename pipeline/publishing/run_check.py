@@ -36,7 +36,7 @@ _LEVELS = {
 
 async def open_check(services: Services, run: Run) -> None:
     """Create the run's check, queued: the first sign people see."""
-    await ensure_check(services, run, _CREATION, _build_check(run, "queued", review_texts.render_queued()))
+    await ensure_check(services, run, _CREATION, _build_check(run, "queued", review_texts.QUEUED))
 
 
 async def show_progress(services: Services, run: Run, step: str, doing: str, post_later: PostLater) -> None:

@@ -68,7 +68,7 @@ async def _find_answer(context: CommandContext, asked: SlashCommand) -> GateDeci
             return await _decide(context, asked.gate, answer)
         case Reject():
             if await _stops_merge(context):
-                return GateDecisionReply(automation_texts.confirm_merge_stop())
+                return GateDecisionReply(automation_texts.MERGE_STOPPED)
             name, reason = await _parse_rejection(context, asked)
             return await _decide(context, name, GateAnswer(context.sender, Choice.reject, reason, None, written_at))
         case Delegate():
@@ -109,7 +109,7 @@ async def _delegate_to_agent(context: CommandContext, asked: Delegate) -> GateDe
     """Let another agent carry out what the gate ``recovery`` asks about."""
     gate = await _find_recovery(context)
     if gate is None or asked.gate not in {None, gate.name, gate.short_id}:
-        return GateDecisionReply(recovery_texts.explain_agents())
+        return GateDecisionReply(recovery_texts.AGENTS_ONLY_HERE)
     lacking = await find_lacking_agent(context.services, gate)
     if lacking:
         return GateDecisionReply(lacking)
@@ -204,7 +204,7 @@ async def _continue(context: CommandContext, asked: Continue) -> GateDecisionRep
 async def _extend_budget(context: CommandContext, named: BudgetExtension) -> GateDecisionReply:
     past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
     if not past or past[0].run.state.is_final:
-        return GateDecisionReply(gate_answers.nothing_to_continue())
+        return GateDecisionReply(gate_answers.NOTHING_TO_CONTINUE)
     run, now = past[0].run, context.services.clock.now()
     await budgets.extend_budget(context.database, run, run.budget_phase, named, now, context.guid)
     return GateDecisionReply(gate_answers.confirm_extension(named, run.id))
@@ -214,7 +214,7 @@ async def _accept(context: CommandContext) -> GateDecisionReply:
     """Keep what there is so far, where a guard or a budget stopped the rest."""
     stopped = await _find_stopping_gate(context)
     if stopped is None:
-        return GateDecisionReply(gate_answers.nothing_to_accept())
+        return GateDecisionReply(gate_answers.NOTHING_TO_ACCEPT)
     words = "the current state is accepted"
     answer = GateAnswer(context.sender, Choice.reject, words, None, context.comment.written_at)
     return await decide_gate(context.services, context.guid, stopped, answer)

@@ -143,11 +143,11 @@ class FixWork(InstructionWork):
             return FixOutcome(finding, FixState.done, texts.explain_gone(self.start.head))
         is_aged = finding.fingerprint in self._goal.aged
         if worked is not None and is_aged and finding.id in worked.gone and not _changes_lines(built.all, finding):
-            return FixOutcome(finding, FixState.unconfirmed, texts.explain_unconfirmed())
+            return FixOutcome(finding, FixState.unconfirmed, texts.UNCONFIRMED)
         if worked is None or worked.not_done or not built.whole.files:
-            return FixOutcome(finding, FixState.left, texts.explain_unwritten())
+            return FixOutcome(finding, FixState.left, texts.UNWRITTEN)
         if finding.id in worked.gone and not _changes_lines(built.all, finding):  # a known fix beside it may do so
-            return FixOutcome(finding, FixState.left, texts.explain_unwritten())
+            return FixOutcome(finding, FixState.left, texts.UNWRITTEN)
         return FixOutcome(finding, FixState.fixed)
 
     def _list_gone(self, built: BuiltChange) -> dict[str, str]:

@@ -71,16 +71,16 @@ async def find_obstacle(context: RunContext, asked: Instruction) -> str:
     """Why nothing is carried out now, as an answer; empty if it is."""
     services, run = context.services, context.run
     if not await may_still_ask(services, asked):
-        return texts.report_lost_permission()
+        return texts.PERMISSION_LOST
     paused_by = await permits.find_pauser(services.database, run.repository)
     if paused_by is not None:
         return command_texts.already_paused(paused_by)
     live = await services.host.pull_request(run.repository, run.number)
     if not live.is_open:
-        return command_texts.nothing_to_review()
+        return command_texts.NOTHING_TO_REVIEW
     review = (await load_start_configuration(services, run)).configuration.review
     if not review.may_ask_model and asked.needs_model:
-        return texts.refuse_sending()
+        return texts.CODE_KEPT
     has_ok = await permits.has_ok(services.database, run.repository, run.number, live.head_sha)
     if not has_ok and needs_ok(live, review, run.repository.id) is not None:
         return code_answers.refuse_without_ok(asked.asked.verb)
