@@ -1,9 +1,13 @@
 """Decides whether an instruction may begin now, and finds out where: on which head, with what the planner is told."""
 
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
 from pydantic import BaseModel
 
 from agents.coding.planner import AuthoredText, InstructionPlace, PlanningTask
 from domain.config.configuration import Configuration
+from domain.github.conversation import CommentKind, Remark, TextEdit
 from domain.github.pull_requests import PullRequest
 from memory.budgets import model_answers
 from memory.repositories import permits
@@ -14,8 +18,8 @@ from messages import instructions as texts
 from pipeline.checkout import compare_with_base, fetch_commits, find_base
 from pipeline.context import Services
 from pipeline.gates.actor import load_actor
+from pipeline.gates.askers import drop_own, list_writers
 from pipeline.issue.instruction.brief import Brief, write_brief
-from pipeline.issue.instruction.conversation import list_exchanges, load_conversation
 from pipeline.issue.issue_input import IssueRunInput, list_top_level, load_conventions
 from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
@@ -110,13 +114,13 @@ async def _build(context: RunContext, asked: Instruction) -> Start:
     never = configuration.review.never_send
     change = await mirror.change(merge_base, live.head_sha)
     brief = await write_brief(context, configuration, asked.asked, mirror, change)
-    heard, askers = await load_conversation(services, asked, live), (asked.comment.sender.id, *asked.askers)
+    heard, askers = await _load_conversation(services, asked, live), (asked.comment.sender.id, *asked.askers)
     task = PlanningTask(
         number=run.number,
         title=live.title,
         title_by=heard.title_by,
         issue=AuthoredText(login=asked.login, role="write", text=brief.words or asked.words, by=askers),
-        comments=tuple(list_exchanges(asked)),
+        comments=tuple(_list_exchanges(asked)),
         default_branch=live.default_branch,
         entries=list_top_level(await Snapshot.of(mirror, live.head_sha), never),
         conventions=await load_conventions(context, configuration, (), default),
@@ -137,3 +141,48 @@ async def _build(context: RunContext, asked: Instruction) -> Start:
         brief=brief,
         base=base,
     )
+
+
+class _SaidBefore(NamedTuple):
+    """What people said beside the instruction itself.
+
+    :param title_by: who wrote or changed the title of the pull request.
+    :param said: in the review thread of the instruction, oldest first.
+    """
+
+    title_by: tuple[int, ...]
+    said: tuple[AuthoredText, ...]
+
+
+async def _load_conversation(services: Services, asked: Instruction, pull_request: PullRequest) -> _SaidBefore:
+    """What was said until now.
+
+    :raises CodeHostError: if GitHub does not say who edited it.
+    """
+    repository, number = asked.comment.repository, pull_request.number
+    said, title = await _list_said(services, asked), (await services.host.issue(repository, number)).node_id
+    edits = await services.host.text_edits(repository, [title, *(each.node_id for each in said)])
+    told = tuple(_tell(each, edits.get(each.node_id, ())) for each in said)
+    return _SaidBefore(list_writers(pull_request.author_id, edits.get(title, ())), told)
+
+
+def _list_exchanges(asked: Instruction) -> Iterator[AuthoredText]:
+    """What Forge asked about an instruction, and the answers of those who may ask for it: they ask for it, too."""
+    for each in asked.exchanges:
+        if each.question:
+            yield AuthoredText(login="reviewer", role="none", text=each.question, by=())
+        yield AuthoredText(login=each.login, role="write", text=each.answer, by=())
+
+
+async def _list_said(services: Services, asked: Instruction) -> Sequence[Remark]:
+    """What was said before in the review thread of the instruction; its authors have no say in it."""
+    comment = asked.comment
+    if comment.comment.kind is not CommentKind.review_comment or comment.comment.thread is None:
+        return ()
+    listed = await services.host.thread_remarks(comment.repository, comment.number, comment.comment.thread)
+    return [each for each in listed if asked.is_of_others or each.id < comment.comment.id]
+
+
+def _tell(remark: Remark, edits: Collection[TextEdit]) -> AuthoredText:
+    by = list_writers(None if remark.is_own else remark.author_id, drop_own(remark.author_id, edits))
+    return AuthoredText(login="reviewer" if remark.is_own else "somebody", role="none", text=remark.body, by=by)
