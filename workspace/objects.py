@@ -431,7 +431,6 @@ def _importable(listed: bytes) -> str | None:
 
 
 def _fit_command_line(paths: Sequence[bytes], most: int = MEGABYTE) -> list[bytes]:
-    """As many paths as fit on a command line."""
     fitting: list[bytes] = []
     for path in paths:
         most -= len(path) + 9

@@ -259,7 +259,6 @@ def _quote(text: str) -> list[str]:
 
 
 def _flatten(text: str) -> str:
-    """A text on one line."""
     return " ".join(strip_invisible(text).split())
 
 

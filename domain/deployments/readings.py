@@ -290,7 +290,6 @@ def _quote(said: str) -> str:
 
 
 def _cut(text: str, most: int = MOST_QUOTED) -> str:
-    """The text on one line, shortened to ``most`` characters."""
     line = " ".join(strip_invisible(text).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 

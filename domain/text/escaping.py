@@ -213,7 +213,6 @@ def _merge_neighbours(parts: Iterator[tuple[bool, str]]) -> Iterator[tuple[bool,
 
 
 def _code_span(content: str) -> str:
-    """Inline code with any content."""
     fence = "`" * (_longest_run(content) + 1)
     space = " " if content[:1] in "` " or content[-1:] in "` " else ""
     return f"{fence}{space}{content}{space}{fence}"

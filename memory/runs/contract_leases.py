@@ -130,7 +130,6 @@ async def purge(database: Database, repository_ids: Collection[int]) -> None:
 
 
 async def _load_states(session: AsyncSession, rows: Sequence[ContractLeaseRow]) -> dict[str, RunState]:
-    """The states of the runs that hold something, by their ids."""
     query = select(RunRow.id, RunRow.state).where(RunRow.id.in_([row.holder for row in rows]))
     return {run: RunState(state) for run, state in await session.execute(query)}
 

@@ -88,7 +88,6 @@ async def _complete(
     text: CheckText,
     annotations: tuple[Annotation, ...] = (),
 ) -> None:
-    """Complete the run's check."""
     check = _build_check(run, "completed", text, conclusion, annotations)
     await complete_check(services, run, _CREATION, step, check)
 

@@ -185,7 +185,6 @@ async def _find_pauser(context: CommandContext) -> str | None:
 
 
 async def _are_runs_enabled(context: CommandContext) -> bool:
-    """Whether the configuration lets Forge carry issues out."""
     return await context.journal.step("are runs wanted", _load_runs_enabled, context)
 
 
