@@ -610,7 +610,8 @@ def explain_mistake(made: SlashMistake) -> str:
                 f"{said} does not name a finding. Usage: {usage}. `/forge view` lists the findings.{_point_to_do(made)}"
             )
         case Problem.too_long:
-            return f"{said} is too long: a text can have {_find_longest(made.verb):,} characters."
+            longest = LONGEST_WORDS if made.verb in INSTRUCTING else LONGEST_TEXT
+            return f"{said} is too long: a text can have {longest:,} characters."
         case Problem.too_many:
             return f"A comment can have {MOST_COMMANDS} commands. Skipped: {said} and everything after it."
         case Problem.malformed:
@@ -624,10 +625,6 @@ def _point_to_do(made: SlashMistake) -> str:
 def _may_be_do(made: SlashMistake) -> bool:
     """Whether it may be an instruction: what is about a finding is not, but for what is to be fixed."""
     return made.problem is Problem.unknown_verb or made.verb is Verb.fix
-
-
-def _find_longest(verb: Verb | None) -> int:
-    return LONGEST_WORDS if verb in INSTRUCTING else LONGEST_TEXT
 
 
 def mention_memories(taught: Mapping[str, Finding]) -> str:

@@ -301,17 +301,14 @@ def _phases(progress: Progress) -> Sequence[str]:
     phases = [("Planning", progress.planning, "")]
     if progress.approval is not None:
         phases.append(("Approval of the plan", progress.approval, ""))
-    phases.append(("Implementation", progress.implementation, f"{tasks}{_fixes_suffix(progress.send_backs)}"))
+    fixes = f", {_fixes(progress.send_backs)}" if progress.send_backs else ""
+    phases.append(("Implementation", progress.implementation, f"{tasks}{fixes}"))
     phases.append(("Pull request", progress.pull_request, number))
     phases.append(("Review", progress.review, ""))
     phases.append(("Tests", progress.testing, ""))
     return [
         f"- [{'x' if state is StepState.done else ' '}] {name}: {state.value}{more}" for name, state, more in phases
     ]
-
-
-def _fixes_suffix(count: int) -> str:
-    return f", {_fixes(count)}" if count else ""
 
 
 def _fixes(count: int) -> str:

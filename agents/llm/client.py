@@ -229,11 +229,8 @@ def find_stand_in(model: LanguageModel, failure: Refusal | str) -> LanguageModel
 def _explain_stand_in(model: LanguageModel, instead: LanguageModel, failure: Refusal | str) -> str:
     if isinstance(failure, Refusal) and instead is model.cheaper:
         return f"What is left of the budget does not allow {model.name}, so {instead.name} was asked."
-    return f"{_say(failure)} So {instead.name} was asked."
-
-
-def _say(failure: Refusal | str) -> str:
-    return failure if isinstance(failure, str) else failure.message
+    said = failure if isinstance(failure, str) else failure.message
+    return f"{said} So {instead.name} was asked."
 
 
 def _is_free(error: Exception) -> bool:

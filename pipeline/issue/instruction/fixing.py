@@ -1,6 +1,5 @@
 """Fixes findings: with the fixes that they have, and with what an agent makes of the others, in one change."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -54,7 +53,7 @@ class FixWork(InstructionWork):
     async def _implement(self, commits: DraftCommits, implementation: Implementation) -> Made | RunEnd:
         goal = self._goal
         begun = await run_outside_journal(self._apply_known, commits.planned.plan.plan)
-        built = await self._let_fix(begun, implementation) if goal.written else begun
+        built = await implementation.fix(begun, self._send_back(begun.tip), ()) if goal.written else begun
         ended = built.ended
         if ended is not None:
             if not goal.known:
@@ -87,9 +86,6 @@ class FixWork(InstructionWork):
     def _fix_known(self, path: str, content: bytes) -> bytes:
         fixes = [each.fix for each in self._goal.known if each.path == path and each.fix is not None]
         return apply_all(dict.fromkeys(fixes), content)
-
-    async def _let_fix(self, begun: BuiltChange, implementation: Implementation) -> BuiltChange:
-        return await implementation.fix(begun, self._send_back(begun.tip), ())
 
     def _send_back(self, tip: str) -> SendBack:
         to_fix = tuple(map(self.tests.demand, self._goal.written))
@@ -130,7 +126,7 @@ class FixWork(InstructionWork):
             count=texts.count_states(outcomes),
             is_told=len(outcomes) > 1 or outcomes[0].state is not FixState.left,
             fixed={each.fingerprint: each.id for each in fixed},
-            log=" ".join([*_list_places(fixed), said]),
+            log=" ".join([*map(texts.name_place, fixed), said]),
         )
 
     def _weigh_written(
@@ -180,7 +176,3 @@ def _plan(goal: FixGoal) -> Plan:
         estimate=Estimate(lines=0, minutes=0),
         allowed_areas=_ANYWHERE,
     )
-
-
-def _list_places(fixed: tuple[Finding, ...]) -> Iterator[str]:
-    return (texts.name_place(each) for each in fixed)
