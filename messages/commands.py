@@ -345,7 +345,7 @@ def confirm_resolved_dismissal(remark: Sequence[Finding], login: str, taught: Ma
     :param taught: see :func:`messages.memory.describe_learned`.
     """
     first = remark[0]
-    named, is_one = _list_names(remark), len(remark) == 1
+    named, is_one = name_findings(remark), len(remark) == 1
     return (
         f"{inline_code(login)} resolved this thread without a change, so {named} "
         f"{'is' if is_one else 'are'} dismissed. "
@@ -354,7 +354,7 @@ def confirm_resolved_dismissal(remark: Sequence[Finding], login: str, taught: Ma
     )
 
 
-def _list_names(remark: Sequence[Finding]) -> str:
+def name_findings(remark: Sequence[Finding]) -> str:
     return ", ".join(f"**{finding.id}**" for finding in remark)
 
 

@@ -10,7 +10,7 @@ from domain.runs.next_step import ReviewState, SendBack
 from domain.runs.plan import Plan, RatedPlan, Task
 from domain.runs.run import Phase
 from domain.runs.task_result import RED_CHECK
-from domain.text.escaping import escape, inline_code, strip_invisible
+from domain.text.escaping import escape, flatten_text, inline_code
 from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
 from messages.automation import RUN_TRAILER
@@ -519,7 +519,7 @@ def render_headline(text: str, limit: int) -> str:
 
 
 def _flat(text: str, limit: int) -> str:
-    return redact_outgoing(" ".join(strip_invisible(text[: 8 * limit + 4_000]).split()))
+    return redact_outgoing(flatten_text(text[: 8 * limit + 4_000]))
 
 
 def _defuse_closing(text: str) -> str:

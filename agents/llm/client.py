@@ -31,8 +31,7 @@ from agents.llm.models import LanguageModel, find_key_variable
 from agents.llm.prices import compute_max_cost, count_upper_bound
 from domain.money import CallOutcome, Receipt, Refusal, Reservation, Usage
 from domain.ports import ModelBudget
-from domain.text.escaping import strip_invisible
-from domain.text.redaction import redact_outgoing
+from domain.text.escaping import flatten_redacted
 
 log = structlog.get_logger(__name__)
 
@@ -308,7 +307,7 @@ def read_reason(error: Exception) -> str:
     while isinstance(body, dict):
         told = cast(dict[str, Any], body)
         body = told.get("error") or told.get("message") or told.get("detail") or ""
-    said = " ".join(strip_invisible(redact_outgoing(str(body or ""))).split())
+    said = flatten_redacted(str(body or ""))
     return said if len(said) <= _LONGEST_REASON else said[:_LONGEST_REASON] + "…"
 
 

@@ -121,7 +121,7 @@ async def _find_recovery(context: CommandContext) -> Gate | None:
     """The gate ``recovery`` that waits here, or that this delivery decided."""
     known = await list_gates(context.services, context.repository, context.number)
     mine = [gate for gate in reversed(known) if gate.name == recovery_texts.NAME]
-    return next((gate for gate in mine if gate.is_waiting or _is_own(context, gate)), None)
+    return next((gate for gate in mine if gate.is_waiting or context.has_decided(gate)), None)
 
 
 async def _decide(context: CommandContext, name: str | None, answer: GateAnswer) -> GateDecisionReply:
@@ -155,12 +155,8 @@ async def _answer_false_positive(context: CommandContext, gate: Gate, answer: Ga
 async def _find_own_decision(context: CommandContext, name: str | None) -> Gate | None:
     """The gate that an execution of this delivery decided before it died."""
     known = await list_gates(context.services, context.repository, context.number)
-    mine = [gate for gate in known if _is_own(context, gate)]
+    mine = [gate for gate in known if context.has_decided(gate)]
     return next((gate for gate in mine if name in {None, gate.name, gate.short_id}), None)
-
-
-def _is_own(context: CommandContext, gate: Gate) -> bool:
-    return gate.decision is not None and gate.decision.cause == context.guid
 
 
 async def _parse_rejection(context: CommandContext, asked: Reject) -> tuple[str | None, str]:
@@ -224,4 +220,4 @@ async def _find_stopping_gate(context: CommandContext) -> Gate | None:
     """The gate of a guard or a budget that waits here, or that this delivery decided."""
     known = await list_gates(context.services, context.repository, context.number)
     stopping = [gate for gate in reversed(known) if gate.name in BUDGET_GATES]
-    return next((gate for gate in stopping if gate.is_waiting or _is_own(context, gate)), None)
+    return next((gate for gate in stopping if gate.is_waiting or context.has_decided(gate)), None)
