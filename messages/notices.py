@@ -55,7 +55,7 @@ def build_notice(
     )
 
 
-def build_test(at: datetime, name: str, page: str = "") -> Notice:
+def build_test(at: datetime, name: str) -> Notice:
     """What somebody sends who tries a target."""
     return Notice(
         type=NoticeType.test,
@@ -64,7 +64,6 @@ def build_test(at: datetime, name: str, page: str = "") -> Notice:
         cause=f"test {at.isoformat()}",
         title="A test of Forge's notices",
         text=f"The operator tries the target {plain(name, 100)}. There is nothing to do.",
-        url=page,
     )
 
 
