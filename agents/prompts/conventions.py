@@ -10,7 +10,7 @@ from domain.globs import find_mistake, matches
 from domain.review.changes import SkippedFile
 from domain.review.reading import ConventionFile, Conventions
 from domain.text.credential_shapes import find_key_lines
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text, strip_invisible
 from domain.text.redaction import Redact
 from workspace.git import TooLarge
 from workspace.objects import Objects
@@ -193,7 +193,7 @@ def _weigh(line: tuple[int, str]) -> int:
 
 
 def _name(path: str) -> str:
-    return " ".join(strip_invisible(path).split())[:300]
+    return flatten_text(path)[:300]
 
 
 _MOST_FILES = 100

@@ -24,7 +24,7 @@ from domain.paths import is_source, namesake
 from domain.review.changes import Change
 from domain.runs.task_result import RequiredFix
 from domain.runs.testing import LAST_LINE, Analysis, FailureClass, TestCase, TestRun
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
 
 FIXABLE = 0.7
@@ -245,7 +245,7 @@ def _is_fixable(analysis: Analysis) -> bool:
 
 
 def _message(case: TestCase, analysis: Analysis) -> str:
-    what = " ".join(strip_invisible(case.message or find_exception_line(case)).split())[:_WHAT]
+    what = flatten_text(case.message or find_exception_line(case))[:_WHAT]
     return (
         f"It fails: {what}\n"
         f"Root cause: {analysis.root_cause[:_CAUSE]}\n"

@@ -4,7 +4,6 @@ import asyncio
 import os
 import sqlite3
 import threading
-from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
@@ -43,17 +42,17 @@ Subscriber = Callable[[Event], None]
 
 
 class Bus:
-    """Subscribers by event type; ``*`` gets every event."""
+    """Who listens of events."""
 
     def __init__(self) -> None:
-        self._subscribers: dict[str, list[Subscriber]] = defaultdict(list)
+        self._subscribers: list[Subscriber] = []
 
-    def subscribe(self, kind: str, subscriber: Subscriber) -> None:
-        """Call ``subscriber`` after this process has committed an event of type ``kind`` (or any, for ``*``)."""
-        self._subscribers[kind].append(subscriber)
+    def subscribe(self, subscriber: Subscriber) -> None:
+        """Call ``subscriber`` after this process has committed an event."""
+        self._subscribers.append(subscriber)
 
     def publish(self, event: Event) -> None:
-        for subscriber in [*self._subscribers[event.type], *self._subscribers["*"]]:
+        for subscriber in self._subscribers:
             subscriber(event)
 
 

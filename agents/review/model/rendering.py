@@ -10,7 +10,7 @@ from agents.review.model.moved_code import NO_MOVES, MovedBlock, Moves
 from domain.review.changes import ChangeStatus, FileChange, Hunk
 from domain.review.reading import NO_OUTLINE, FunctionSpan, Outline
 from domain.text.credential_shapes import find_key_lines
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text, strip_invisible
 from domain.text.redaction import Redact
 
 WITHHELD = "[withheld: holds a credential]"
@@ -277,7 +277,7 @@ def render_title(file: FileChange) -> str:
 
 def clean_name(name: str | None) -> str:
     """An untrusted name on one line."""
-    return " ".join(strip_invisible(name or "").split())[:300]
+    return flatten_text(name or "")[:300]
 
 
 def _cost(lines: Sequence[Line]) -> int:
