@@ -460,7 +460,7 @@ async def test_t_d7_a_day_ahead_expires_and_an_hour_back_waits(story: Story) -> 
     assert (run.state, run.reason) == ("failed", "gate_timeout")
     story.clock.move(days=-1)
     answer = await scene.comment(scene.carol, f"{APPROVE} {scene.head[:7]}")
-    assert "is already decided" in answer
+    assert "Expired: nobody answered in 1 day." in answer
     assert (await scene.run()).reason == "gate_timeout"
 
 
