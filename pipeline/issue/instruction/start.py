@@ -9,7 +9,6 @@ from agents.coding.planner import AuthoredText, InstructionPlace, PlanningTask
 from domain.config.configuration import Configuration
 from domain.github.conversation import CommentKind, Remark, TextEdit
 from domain.github.pull_requests import PullRequest
-from domain.runs.run import RepositoryRef
 from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import instructions
@@ -164,12 +163,13 @@ async def _load_conversation(services: Services, asked: Instruction, pull_reques
     said, opened = await _list_said(services, asked), await services.host.issue(repository, number)
     edits = await services.host.text_edits(repository, [opened.node_id, *(each.node_id for each in said)])
     told = tuple(_tell(each, edits.get(each.node_id, ())) for each in said)
-    is_app = opened.is_app and not await _is_known_app(services, repository, pull_request)
+    is_app = opened.is_app and not await _is_known_app(services, asked, pull_request)
     return _SaidBefore(list_writers(opened.author_id, edits.get(opened.node_id, ()), is_app=is_app), told)
 
 
-async def _is_known_app(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> bool:
+async def _is_known_app(services: Services, asked: Instruction, pull_request: PullRequest) -> bool:
     """Whether Forge opened it, which says itself whose words it took up, or an App that counts as a person does."""
+    repository = asked.comment.repository
     is_own = pull_request.author_login == (await services.host.signature(repository)).name
     return is_own or await is_trusted_app(services, repository, pull_request)
 
