@@ -1,7 +1,9 @@
 """Opens the database of an installation with this version's schema; migrates it at a start, or says why not."""
 
 import asyncio
+import contextlib
 import sqlite3
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -47,7 +49,8 @@ async def migrate(engine: Engine) -> None:
         pending = await asyncio.to_thread(migrations.count_pending, engine)
         if pending:
             log.info("migrating", migrations=pending, database=where)
-        await asyncio.to_thread(migrations.upgrade, engine)
+            await _upgrade_apart(engine)
+        await asyncio.to_thread(migrations.upgrade, engine)  # says why, if that did not work
     except DatabaseUnavailable as error:
         why = error.message.splitlines()[0].rstrip(".")
         raise DatabaseUnavailable(
@@ -60,6 +63,18 @@ async def migrate(engine: Engine) -> None:
         raise ConfigurationError(
             f"FORGE_DATABASE_URL {where} cannot be used: {error.orig}.", "Name another file, or restore this one."
         ) from None
+
+
+async def _upgrade_apart(engine: Engine) -> None:
+    """Migrate in a process of its own, which takes with it what only that needs: 12 MB of 215."""
+    url = engine.url.set(drivername=engine.dialect.name).render_as_string(hide_password=False)
+    command = (sys.executable, "-m", "migrations")
+    quiet = asyncio.subprocess.DEVNULL
+    with contextlib.suppress(OSError):
+        child = await asyncio.create_subprocess_exec(
+            *command, stdin=asyncio.subprocess.PIPE, stdout=quiet, stderr=quiet
+        )
+        await child.communicate(url.encode())
 
 
 def require_shared_database(url: str, what: str) -> None:

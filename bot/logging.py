@@ -13,7 +13,7 @@ from domain.text.redaction import redact_outgoing
 
 
 def configure(log_format: str, level: int = logging.INFO) -> None:
-    """Set up logging for the process, and redact what Python prints of an uncaught exception.
+    """Set up logging for the process, and redact what Python prints of its own.
 
     :param log_format: ``console`` or ``json``.
     """
@@ -43,11 +43,13 @@ def configure(log_format: str, level: int = logging.INFO) -> None:
 
 
 def redact_python() -> None:
-    """Redact what the standard library logs, and what Python prints of an uncaught exception."""
+    """Redact what the standard library logs, and what Python prints of its own: warnings, and errors nobody caught."""
     logging.setLogRecordFactory(Record)
     logging.raiseExceptions = False  # a handler that fails would print the arguments as they are
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
+    logging.captureWarnings(True)
     sys.excepthook = print_uncaught
+    sys.unraisablehook = _print_unraisable
     threading.excepthook = _print_uncaught_in_thread
 
 
@@ -96,3 +98,11 @@ def _print_uncaught_in_thread(args: threading.ExceptHookArgs) -> None:
     if args.exc_type is not SystemExit:
         value = args.exc_value or args.exc_type()
         print_uncaught(args.exc_type, value, args.exc_traceback)
+
+
+def _print_unraisable(args: "sys.UnraisableHookArgs") -> None:
+    """Print what was raised where nobody can catch it, as in ``__del__``; an object's own ``repr`` may raise, too."""
+    value = args.exc_value or args.exc_type()
+    said = "".join(traceback.format_exception(args.exc_type, value, args.exc_traceback))
+    where = "" if args.object is None else f" in {object.__repr__(args.object)}"
+    sys.stderr.write(_redact(f"{args.err_msg or 'Exception ignored'}{where}\n{said}"))

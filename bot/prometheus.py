@@ -84,7 +84,7 @@ class Metrics:
         self._failing = gauge("forge_notice_targets_failing", "Targets that take no notices")
         self._halted = gauge("forge_halted", "1 while the operator halts Forge")
         self._checkpoints = _CheckpointMetrics(registry)
-        bus.subscribe("*", self._count)
+        bus.subscribe(self._count)
 
     def count_delivery(self, status: int, outcome: str) -> None:
         """Count an answered webhook request."""

@@ -1,6 +1,7 @@
 """Serves the HTTP endpoints of a running Forge: webhooks, dashboard, health, metrics, schema of configurations."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -12,9 +13,8 @@ from bot.dashboard.site import Dashboard
 from bot.health import ProcessHealth
 from bot.listener import HeldPort, listen
 from bot.prometheus import add_metrics
-from bot.schema import ConfigurationSchema
 from bot.webhook import MAX_BODY
-from domain.config.schema import ADDRESS
+from domain.config.schema import ADDRESS, build_schema
 
 
 def application(running: Forge) -> web.Application:
@@ -58,3 +58,22 @@ async def _redeliver(running: Forge) -> AsyncGenerator[None]:
     finally:
         sweeping.cancel()
         await asyncio.gather(sweeping, return_exceptions=True)
+
+
+class ConfigurationSchema:
+    """Answers ``GET /schema/forge.yml.json``.
+
+    :param public_url: of this server; empty: the schema names itself by its path alone, which counts from where it was
+        read. The name in a request could be anybody's.
+    """
+
+    def __init__(self, public_url: str) -> None:
+        self._id = f"{public_url}{ADDRESS}"
+
+    async def show(self, _request: web.Request) -> web.Response:
+        """The schema of this version. Everybody may read it, pages of other servers too: it holds no secret."""
+        return web.Response(
+            text=json.dumps({"$id": self._id, **build_schema()}, ensure_ascii=False),
+            content_type="application/schema+json",
+            headers={"Access-Control-Allow-Origin": "*", "Cache-Control": "public, max-age=3600"},
+        )

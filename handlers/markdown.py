@@ -187,7 +187,6 @@ def _mark_table(lines: Sequence[str]) -> list[bool]:
 
 
 def _ends_in_tag(html: str) -> bool:
-    """Whether HTML ends inside a tag."""
     position = 0
     while (begun := _BEGINS_TAG.search(html, position)) is not None:
         if begun[0] == "<!--":

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from domain.slash.commands import MOST_COMMANDS, SLASH, Problem, SlashCommand, SlashMistake
 from domain.slash.verbs import FINDING, INSTRUCTING, MEANT, OPTIONAL_FINDING, VERBS, Verb
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text, strip_invisible
 from handlers import near_misses
 from handlers.markdown import CommandLine, find_command_lines, is_exact
 
@@ -120,7 +120,7 @@ def _value(verb: Verb, name: str, text: str) -> object:
     if name in _TEXTS and verb in INSTRUCTING:
         return _keep_lines(strip_invisible(text))
     if name in _TEXTS:
-        return " ".join(strip_invisible(text).split())
+        return flatten_text(text)
     if name in _NAMES:
         return text.upper()
     if name in ("mode", "effort", "about", "scope"):
@@ -143,6 +143,6 @@ def _diagnose(verb: Verb, rest: str, in_thread: bool) -> Problem:
 
 
 def _mistake(problem: Problem, line: str, verb: Verb | None = None) -> SlashMistake:
-    written = " ".join(strip_invisible(line).split())
+    written = flatten_text(line)
     shown = written if len(written) <= LONGEST_QUOTE else written[: LONGEST_QUOTE - 1] + "…"
     return SlashMistake(problem=problem, written=shown, verb=verb)

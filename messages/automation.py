@@ -36,9 +36,8 @@ def render_change(before: int, after: int, why: str) -> str:
     return f"Automation level {before} → {after}: {escape(why)}"
 
 
-def explain_no_comments() -> str:
-    """For a review's summary at level 0."""
-    return "Automation is at level 0 here, so Forge commented nothing unasked: the findings are only in this check."
+NO_COMMENTS = "Automation is at level 0 here, so Forge commented nothing unasked: the findings are only in this check."
+"""For a review's summary at level 0."""
 
 
 def explain_level_0(max_level: int, pinned: int | None) -> str:
@@ -105,16 +104,12 @@ def confirm_missed_bug(number: int, run_id: str | None) -> str:
     return f"Noted as a critical bug that Forge missed, for {about}. It counts for the automation level."
 
 
-def ask_what_was_missed() -> str:
-    """For ``missed`` with words that tell nobody what to look for."""
-    return (
-        "Nothing was noted: this does not tell what was missed. Name the file, with the line if you know it, or say in "
-        f"a few more words what goes wrong, such as `/forge {VERBS[Verb.missed].example}`."
-    )
-
-
-def report_known_bug() -> str:
-    return "This is noted already."
+WHAT_WAS_MISSED = (
+    "Nothing was noted: this does not tell what was missed. Name the file, with the line if you know it, or say in "
+    f"a few more words what goes wrong, such as `/forge {VERBS[Verb.missed].example}`."
+)
+"""For ``missed`` with words that tell nobody what to look for."""
+KNOWN_BUG = "This is noted already."
 
 
 def describe_revert(title: str) -> str:
@@ -236,9 +231,8 @@ def report_no_merge(head_sha: str, why: str, marker: str) -> str:
     return f"**Forge does not merge** {inline_code(head_sha[:7])}: {escape(why)}{left}\n\n{marker}"
 
 
-def confirm_merge_stop() -> str:
-    """Answers a command that stopped an announced merge."""
-    return "The announced merge is stopped. Forge does nothing more with this head unless asked."
+MERGE_STOPPED = "The announced merge is stopped. Forge does nothing more with this head unless asked."
+"""Answers a command that stopped an announced merge."""
 
 
 def render_changes(changes: Sequence[Mapping[str, object]]) -> str:

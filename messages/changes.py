@@ -51,9 +51,8 @@ def report_changes_elsewhere(number: int) -> str:
     return f"Forge changed #{number} for this issue. `/forge diff` there shows what."
 
 
-def report_no_changes() -> str:
-    """For an issue without a pull request of Forge's."""
-    return "Forge opened no pull request for this issue, so it changed nothing."
+NO_CHANGES = "Forge opened no pull request for this issue, so it changed nothing."
+"""For an issue without a pull request of Forge's."""
 
 
 def _list_notes(changes: OwnChanges) -> list[str]:

@@ -39,14 +39,10 @@ def report_unanswered(why: str, *, was_asked: bool = True) -> str:
     return f"No answer: {escape(why)}" + (" Ask again later, or more exactly." if was_asked else "")
 
 
-def refuse_sending() -> str:
-    """Where the configuration keeps code from models."""
-    return "No answer: `review.model: never` in `.github/forge.yml` keeps code from models."
-
-
-def report_no_code() -> str:
-    """For a repository without a commit."""
-    return "No answer: this repository has no commit yet, so there is no code to look at."
+CODE_KEPT = "No answer: `review.model: never` in `.github/forge.yml` keeps code from models."
+"""Where the configuration keeps code from models."""
+NO_CODE = "No answer: this repository has no commit yet, so there is no code to look at."
+"""For a repository without a commit."""
 
 
 def report_unread_head(verb: Verb, head_sha: str) -> str:
@@ -71,9 +67,8 @@ def report_lost_permission(verb: Verb) -> str:
     return f"Nothing was done: who wrote {inline_code(f'/forge {verb}')} may not do that any more."
 
 
-def report_moved_head() -> str:
-    """For a head that was replaced while the model worked."""
-    return "Nothing was done: the pull request changed meanwhile. Ask again when its new head is reviewed."
+HEAD_MOVED = "Nothing was done: the pull request changed meanwhile. Ask again when its new head is reviewed."
+"""For a head that was replaced while the model worked."""
 
 
 def report_failure(verb: Verb, message: str) -> str:

@@ -345,7 +345,7 @@ def confirm_resolved_dismissal(remark: Sequence[Finding], login: str, taught: Ma
     :param taught: see :func:`messages.memory.describe_learned`.
     """
     first = remark[0]
-    named, is_one = _list_names(remark), len(remark) == 1
+    named, is_one = name_findings(remark), len(remark) == 1
     return (
         f"{inline_code(login)} resolved this thread without a change, so {named} "
         f"{'is' if is_one else 'are'} dismissed. "
@@ -354,7 +354,7 @@ def confirm_resolved_dismissal(remark: Sequence[Finding], login: str, taught: Ma
     )
 
 
-def _list_names(remark: Sequence[Finding]) -> str:
+def name_findings(remark: Sequence[Finding]) -> str:
     return ", ".join(f"**{finding.id}**" for finding in remark)
 
 
@@ -438,8 +438,7 @@ def budget_waits() -> str:
     return f"A guard or a budget here is waiting for a person with the role {role}, so a new review is not allowed."
 
 
-def nothing_to_review() -> str:
-    return "There is no open pull request here to review."
+NOTHING_TO_REVIEW = "There is no open pull request here to review."
 
 
 def head_moved(head_sha: str) -> str:
@@ -454,8 +453,7 @@ def confirm_cancel(run: Run, verb: Verb | None = None) -> str:
     return f"{stopped} {inline_code(f'/forge {again}')} starts another one."
 
 
-def confirm_test_stop() -> str:
-    return "The tests were stopped. `/forge test` starts them again."
+TESTS_STOPPED = "The tests were stopped. `/forge test` starts them again."
 
 
 def nothing_to_cancel(deployed_to: Sequence[str] = ()) -> str:
@@ -482,12 +480,8 @@ def already_paused(by: str) -> str:
     return _pause_notice(by)
 
 
-def confirm_unpause() -> str:
-    return "Forge works again in this repository. `/forge review` reviews heads pushed during the pause."
-
-
-def not_paused() -> str:
-    return "Forge was not paused."
+UNPAUSED = "Forge works again in this repository. `/forge review` reviews heads pushed during the pause."
+NOT_PAUSED = "Forge was not paused."
 
 
 def not_available(verb: Verb) -> str:
@@ -505,11 +499,8 @@ def only_on_issues(verb: Verb) -> str:
 
 NO_ANSWER = ""
 """Answers what needs no words: the run of an issue that begins shows that in a comment of its own."""
-
-
-def confirm_resume() -> str:
-    """For a run of an issue that goes on after it ended; its comment stands further up."""
-    return "The run continues from its work so far and pays for nothing again. Its comment above shows the progress."
+RESUMED = "The run continues from its work so far and pays for nothing again. Its comment above shows the progress."
+"""For a run of an issue that goes on after it ended; its comment stands further up."""
 
 
 def not_begun(outcome: str) -> str:
@@ -517,9 +508,8 @@ def not_begun(outcome: str) -> str:
     return f"Not started: {outcome}. `/forge status` shows what Forge is doing here."
 
 
-def runs_are_off() -> str:
-    """Where a repository does not want issues to be carried out."""
-    return "Not started: `issues.run: false` in `.github/forge.yml` switches this off here. `/forge plan` still plans."
+RUNS_OFF = "Not started: `issues.run: false` in `.github/forge.yml` switches this off here. `/forge plan` still plans."
+"""Where a repository does not want issues to be carried out."""
 
 
 def ask_to_resolve_too(refusal: CommandRefusal) -> str:
@@ -568,12 +558,11 @@ def explain_doubt(refusal: CommandRefusal) -> str:
             return f"everybody with the role {refusal.needed} wrote part of the change, or had Forge commit to it"
 
 
-def ask_to_repeat() -> str:
-    """For a comment that waited while Forge was updated, so that nobody knows how far it was carried out."""
-    return (
-        "Forge was updated while this comment waited for GitHub: its commands may be done, in part or not "
-        "at all. `/forge status` shows the current state; repeat what is missing."
-    )
+ASK_TO_REPEAT = (
+    "Forge was updated while this comment waited for GitHub: its commands may be done, in part or not "
+    "at all. `/forge status` shows the current state; repeat what is missing."
+)
+"""For a comment that waited while Forge was updated, so that nobody knows how far it was carried out."""
 
 
 def too_many_comments(login: str, why: str) -> str:
@@ -621,7 +610,8 @@ def explain_mistake(made: SlashMistake) -> str:
                 f"{said} does not name a finding. Usage: {usage}. `/forge view` lists the findings.{_point_to_do(made)}"
             )
         case Problem.too_long:
-            return f"{said} is too long: a text can have {_find_longest(made.verb):,} characters."
+            longest = LONGEST_WORDS if made.verb in INSTRUCTING else LONGEST_TEXT
+            return f"{said} is too long: a text can have {longest:,} characters."
         case Problem.too_many:
             return f"A comment can have {MOST_COMMANDS} commands. Skipped: {said} and everything after it."
         case Problem.malformed:
@@ -635,10 +625,6 @@ def _point_to_do(made: SlashMistake) -> str:
 def _may_be_do(made: SlashMistake) -> bool:
     """Whether it may be an instruction: what is about a finding is not, but for what is to be fixed."""
     return made.problem is Problem.unknown_verb or made.verb is Verb.fix
-
-
-def _find_longest(verb: Verb | None) -> int:
-    return LONGEST_WORDS if verb in INSTRUCTING else LONGEST_TEXT
 
 
 def mention_memories(taught: Mapping[str, Finding]) -> str:
@@ -733,12 +719,8 @@ def confirm_left_alone(*, is_stopped: bool) -> str:
     return f"Forge leaves this alone until `/forge unpause here`.{ended} It still answers commands."
 
 
-def confirm_looked_after() -> str:
-    return "Forge looks after this again. `/forge review` reviews what was pushed meanwhile."
-
-
-def not_left_alone() -> str:
-    return "Forge was not told to leave this alone."
+LOOKED_AFTER = "Forge looks after this again. `/forge review` reviews what was pushed meanwhile."
+NOT_LEFT_ALONE = "Forge was not told to leave this alone."
 
 
 def _pause_notice(by: str) -> str:

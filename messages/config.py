@@ -125,10 +125,9 @@ def render_valid(changed: Sequence[ValueChange], removed: bool, notes: Sequence[
     return CheckText("Removed" if removed else "Valid", "\n\n".join(part for part in parts if part))
 
 
-def linters_need_a_sandbox() -> str:
-    return (
-        "Your own linters run only where Forge has a sandbox of level 2 or better; the check says if they did not run."
-    )
+LINTERS_NEED_SANDBOX = (
+    "Your own linters run only where Forge has a sandbox of level 2 or better; the check says if they did not run."
+)
 
 
 def warn_without_effect(idle: Sequence[Mistake]) -> str:

@@ -145,5 +145,4 @@ def render_trouble(error: ForgeError, *, is_repeated: bool = False) -> CheckText
     )
 
 
-def render_trouble_over() -> CheckText:
-    return CheckText("Forge could begin after all", "Another check of this head has the verdict.")
+TROUBLE_OVER = CheckText("Forge could begin after all", "Another check of this head has the verdict.")

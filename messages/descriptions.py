@@ -66,19 +66,14 @@ def render_proposal(title: str, drafted: str, body: str, head_sha: str, note: st
     return "\n\n".join(part for part in parts if part)
 
 
-def report_applied() -> str:
-    """Where the title and the description were set."""
-    return "Title and description are set. GitHub shows the ones before under “edited”."
-
-
-def report_already() -> str:
-    """Where they are what was proposed."""
-    return "Title and description are what Forge proposed already. `/forge describe` proposes others."
-
-
-def report_changed() -> str:
-    """Where somebody changed them at the last moment."""
-    return "Nothing was set: somebody changed the description at this moment. `/forge describe` proposes one anew."
+APPLIED = "Title and description are set. GitHub shows the ones before under “edited”."
+"""Where the title and the description were set."""
+ALREADY_SET = "Title and description are what Forge proposed already. `/forge describe` proposes others."
+"""Where they are what was proposed."""
+CHANGED_MEANWHILE = (
+    "Nothing was set: somebody changed the description at this moment. `/forge describe` proposes one anew."
+)
+"""Where somebody changed them at the last moment."""
 
 
 def report_obstacle(why: str) -> str:
@@ -89,19 +84,11 @@ def report_obstacle(why: str) -> str:
     return f"Nothing was set, because {escape(why)}. Copy the proposal by hand."
 
 
-def report_too_long() -> str:
-    """Where there is no room for more."""
-    return f"No proposal: the description would be longer than {LONGEST_BODY:,} characters."
-
-
-def explain_anew() -> str:
-    """Above a proposal, where there is none yet for the description as it is."""
-    return (
-        "Nothing is set yet: nothing was proposed for this head and description. The same command sets this new "
-        "proposal:"
-    )
-
-
-def report_nothing() -> str:
-    """Where the model has nothing to add."""
-    return "Title and description say already what there is to say: nothing is proposed."
+TOO_LONG = f"No proposal: the description would be longer than {LONGEST_BODY:,} characters."
+"""Where there is no room for more."""
+PROPOSED_ANEW = (
+    "Nothing is set yet: nothing was proposed for this head and description. The same command sets this new proposal:"
+)
+"""Above a proposal, where there is none yet for the description as it is."""
+NOTHING_TO_ADD = "Title and description say already what there is to say: nothing is proposed."
+"""Where the model has nothing to add."""

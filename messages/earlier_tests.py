@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from domain.review.findings import Finding
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, EarlierTests, Fate, list_gone_names
 from domain.slash.verbs import Verb, find_role
-from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
+from domain.text.escaping import code_block, escape, flatten_text, inline_code, inline_path, strip_invisible
 from domain.text.phrases import name_count
 from domain.text.redaction import redact_outgoing
 
@@ -137,7 +137,7 @@ def _render_changed(changed: Sequence[EarlierTest]) -> str:
 
 
 def _cell(lines: Sequence[str]) -> str:
-    shown = [inline_code(_flatten(redact_outgoing(line)), 160) for line in lines[:_LINES]]
+    shown = [inline_code(flatten_text(redact_outgoing(line)), 160) for line in lines[:_LINES]]
     return "<br>".join(shown) or "-"
 
 
@@ -148,12 +148,12 @@ def _list_lines(earlier: EarlierTests) -> list[str]:
     names = list_gone_names(earlier.tests)
     named = ", ".join(inline_code(each, 80) for each in names[:_NAMES])
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    went = name_count(gone, "test", "tests")
+    are, went = "is" if len(names) == 1 else "are", name_count(gone, "test", "tests")
     held = name_count(earlier.holding, "test of the changed files passes", "tests of the changed files pass")
     left = name_count(earlier.left_out, "test was", "tests were")
     lines = [
         f"{held} on the new code as they were before." if earlier.holding else "",
-        f"{went} went with the code{f': {named}{more} {_is(names)} gone' if names else ''}." if gone else "",
+        f"{went} went with the code{f': {named}{more} {are} gone' if names else ''}." if gone else "",
         f"{name_count(len(opened), 'test fails', 'tests fail')}, and so does what stands in its place: {_name(opened)}."
         if opened
         else "",
@@ -183,18 +183,10 @@ def _name(tests: Sequence[EarlierTest]) -> str:
     return f"{named} and {len(tests) - _NAMES} more" if len(tests) > _NAMES else named
 
 
-def _is(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
-
-
 def _count_rest(left: int, one: str, many: str) -> list[str]:
     return [f"and {name_count(left, one, many)}"] if left > 0 else []
 
 
 def _quote(line: str) -> str:
     """A line as code within a sentence that is escaped later."""
-    return "`{}`".format(_flatten(redact_outgoing(line)).replace("`", "'"))
-
-
-def _flatten(text: str) -> str:
-    return " ".join(strip_invisible(text).split())
+    return "`{}`".format(flatten_text(redact_outgoing(line)).replace("`", "'"))

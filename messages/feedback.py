@@ -13,7 +13,7 @@ from domain.slash.verbs import Verb, find_role
 from domain.text.escaping import escape, inline_code, inline_path
 from domain.text.phrases import format_day, name_count
 from messages.changes import render_diff
-from messages.commands import mention_memories
+from messages.commands import mention_memories, name_findings
 from safety.avoidance_gates import OVERRULING_ROLE
 
 _LAPSES = {Lapse.time: "its time is over", Lapse.version: "its detector works differently now"}
@@ -91,16 +91,16 @@ def confirm_dismissal(
             "and are listed in the check with your reason. It ends earlier if the file goes or the detector changes."
         )
     return (
-        f"{_bold(found)} {'is' if one else 'are'} dismissed: {escape(reason.rstrip('.'), LONGEST_TEXT)}. {effect} "
-        f"{mention_memories(taught or {})}{_undo(found)}{_WAIVED if is_waived else ''}"
+        f"{name_findings(found)} {'is' if one else 'are'} dismissed: {escape(reason.rstrip('.'), LONGEST_TEXT)}. "
+        f"{effect} {mention_memories(taught or {})}{_undo(found)}{_WAIVED if is_waived else ''}"
     )
 
 
 def confirm_confirmation(found: Sequence[Finding]) -> str:
     """The receipt for ``confirm``."""
     return (
-        f"{_bold(found)} {'is' if len(found) == 1 else 'are'} confirmed: the check fails until that is mended, and "
-        f"what found it is believed more here. {_undo(found)}"
+        f"{name_findings(found)} {'is' if len(found) == 1 else 'are'} confirmed: the check fails until that is mended, "
+        f"and what found it is believed more here. {_undo(found)}"
     )
 
 
@@ -158,19 +158,14 @@ def not_there(finding: Finding) -> str:
     return f"The newest head that was reviewed does not have {finding.id} any more, so there is nothing to confirm."
 
 
-def look_again() -> str:
-    """For what is said after the run is over, which nothing looks at before the next one."""
-    return "The last run is over, so the check stays as it is until `/forge review full` or a push."
+LOOK_AGAIN = "The last run is over, so the check stays as it is until `/forge review full` or a push."
+"""For what is said after the run is over, which nothing looks at before the next one."""
 
 
 def _undo(found: Sequence[Finding]) -> str:
     if len(found) == 1:
         return f"`/forge undismiss {found[0].id}` undoes this."
     return "`/forge undismiss F-ID` undoes one of them."
-
-
-def _bold(found: Sequence[Finding]) -> str:
-    return ", ".join(f"**{each.id}**" for each in found)
 
 
 # --- looking at findings ------------------------------------------------------------------------------------------

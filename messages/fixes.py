@@ -197,14 +197,10 @@ def explain_gone(head_sha: str) -> str:
     return f"{inline_code(head_sha[:7])} does not have it any more"
 
 
-def explain_unconfirmed() -> str:
-    """What becomes of a finding that blocks, as a clause, where whoever was to fix it finds it gone."""
-    return "as it blocks, a review looks for itself: `/forge review full`"
-
-
-def explain_credential() -> str:
-    """Why there is no fix: no change of the code revokes a credential."""
-    return "a credential that was pushed stays in the history. Revoke it where it was issued, then remove the line."
+UNCONFIRMED = "as it blocks, a review looks for itself: `/forge review full`"
+"""What becomes of a finding that blocks, as a clause, where whoever was to fix it finds it gone."""
+CREDENTIAL = "a credential that was pushed stays in the history. Revoke it where it was issued, then remove the line."
+"""Why there is no fix: no change of the code revokes a credential."""
 
 
 def explain_protected(finding: Finding) -> str:
@@ -225,9 +221,8 @@ def explain_kept_file(path: str) -> str:
     return f"`review.never_send` keeps {inline_code(path)} from models. {_BY_HAND}"
 
 
-def explain_kept_code() -> str:
-    """Why there is no fix: no model may see any code."""
-    return f"`review.model: never` keeps code from models. {_BY_HAND}"
+CODE_KEPT = f"`review.model: never` keeps code from models. {_BY_HAND}"
+"""Why there is no fix: no model may see any code."""
 
 
 def explain_no_model(why: str) -> str:
@@ -240,9 +235,8 @@ def explain_overlap(other: Finding) -> str:
     return f"the fix of **{other.id}** changes the same lines. Ask again when that is in."
 
 
-def explain_clash() -> str:
-    """Why a finding is not fixed: its fix and the others break the file."""
-    return "together with the other fixes the file could not be parsed. Ask again when those are in."
+CLASH = "together with the other fixes the file could not be parsed. Ask again when those are in."
+"""Why a finding is not fixed: its fix and the others break the file."""
 
 
 def explain_moved(finding: Finding, there: str, head_sha: str) -> str:
@@ -257,9 +251,8 @@ def explain_moved(finding: Finding, there: str, head_sha: str) -> str:
     return f"{inline_code(finding.path)} changed since it was reviewed: {now or gone}. {ask}"
 
 
-def explain_too_many() -> str:
-    """Why a finding is not fixed: a model was asked for as many as it is asked for at once."""
-    return f"a model fixes at most {MOST_WRITTEN} findings at a time. Ask again when these are in."
+TOO_MANY = f"a model fixes at most {MOST_WRITTEN} findings at a time. Ask again when these are in."
+"""Why a finding is not fixed: a model was asked for as many as it is asked for at once."""
 
 
 def explain_ended(why: str) -> str:
@@ -270,6 +263,5 @@ def explain_ended(why: str) -> str:
     return f"the work on it ended. {why}".strip()
 
 
-def explain_unwritten() -> str:
-    """Why a finding is not fixed: whoever was to fix it did not, or not all of it, and says why elsewhere."""
-    return "the model did not fix it; it says why above."
+UNWRITTEN = "the model did not fix it; it says why above."
+"""Why a finding is not fixed: whoever was to fix it did not, or not all of it, and says why elsewhere."""

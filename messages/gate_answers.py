@@ -14,6 +14,7 @@ from messages.gates import (
     explain_refusal,
     explain_retry,
     explain_void,
+    label_gate,
     name_deciders,
     render_title,
 )
@@ -23,34 +24,34 @@ from safety.authorization import CommandRefusal, RefusalCode
 def confirm_decision(gate: Gate) -> str:
     """The receipt of a decision where its question cannot show it."""
     if gate.state is GateState.rejected:
-        return f"{_gate_label(gate)} is rejected. {explain_refusal(gate) or ENDS}"
+        return f"{label_gate(gate)} is rejected. {explain_refusal(gate) or ENDS}"
     waived = " Nobody else has the role, so the rule about authors was waived." if _is_waived(gate) else ""
-    return f"{_gate_label(gate)} is approved. {describe_approval(gate)}{waived}"
+    return f"{label_gate(gate)} is approved. {describe_approval(gate)}{waived}"
 
 
 def report_too_late(gate: Gate) -> str:
     """For a gate that cannot be decided any more."""
     if gate.is_waiting:  # a push took its object away at this moment
         return (
-            f"{_gate_label(gate)} is about a head that is no longer the newest. Forge "
+            f"{label_gate(gate)} is about a head that is no longer the newest. Forge "
             "asks again about the new one if it has to."
         )
     when = "" if gate.decision is None else f" on {format_moment(gate.decision.at)}"
     if gate.state is GateState.expired:
-        return " ".join([f"{_gate_label(gate)} is over{when}. {render_title(gate)}.", explain_retry(gate)]).rstrip()
-    return f"{_gate_label(gate)} is already decided: {escape(render_title(gate), 200)}{when}. Nothing was changed."
+        return " ".join([f"{label_gate(gate)} is over{when}. {render_title(gate)}.", explain_retry(gate)]).rstrip()
+    return f"{label_gate(gate)} is already decided: {escape(render_title(gate), 200)}{when}. Nothing was changed."
 
 
 def report_other_head(gate: Gate, seen: str) -> str:
     return (
-        f"{_gate_label(gate)} asks about {inline_code(gate.head_sha[:7])}, not about {inline_code(seen[:7])}. "
+        f"{label_gate(gate)} asks about {inline_code(gate.head_sha[:7])}, not about {inline_code(seen[:7])}. "
         f"Look at that head; {_approve_command(gate)} approves it."
     )
 
 
 def report_new_question(gate: Gate) -> str:
     return (
-        f"{_gate_label(gate)} was asked again, about {inline_code(gate.head_sha[:7])}, after you wrote this. "
+        f"{label_gate(gate)} was asked again, about {inline_code(gate.head_sha[:7])}, after you wrote this. "
         f"Look at it, then answer again; {_approve_command(gate)} approves it."
     )
 
@@ -66,7 +67,7 @@ def ask_for_words(gate: Gate) -> str:
     if gate.name == "destructive":
         why, words = "so much is to go that an approval needs your reason", "why"
     return (
-        f"{_gate_label(gate)} was not decided: {why}. Write `/forge approve {gate.name} with: {words}`, or "
+        f"{label_gate(gate)} was not decided: {why}. Write `/forge approve {gate.name} with: {words}`, or "
         f"`/forge reject {gate.name} reason`."
     )
 
@@ -96,32 +97,32 @@ def refuse(gate: Gate, refusal: CommandRefusal, login: str) -> str:
     who, needed = inline_code(login), refusal.needed
     match refusal.code:
         case RefusalCode.app:
-            return f"Refused: {_gate_label(gate)} is for people to decide, not for Apps."
+            return f"Refused: {label_gate(gate)} is for people to decide, not for Apps."
         case RefusalCode.author:
             return (
-                f"Refused: {_gate_label(gate)} cannot be decided by the author of the "
+                f"Refused: {label_gate(gate)} cannot be decided by the author of the "
                 f"change. Someone else with the role {needed} can. {AUTHORS}"
             )
         case RefusalCode.second:
             return (
-                f"Noted: {_gate_label(gate)} takes two people, because {explain_doubt(refusal)}. It is approved once "
+                f"Noted: {label_gate(gate)} takes two people, because {explain_doubt(refusal)}. It is approved once "
                 f"somebody else with the role {needed} approves it, too."
             )
         case RefusalCode.requester:
             return (
-                f"Refused: {_gate_label(gate)} cannot be decided by the requester. Someone else with the role "
+                f"Refused: {label_gate(gate)} cannot be decided by the requester. Someone else with the role "
                 f"{needed} can."
             )
         case _:
             return (
-                f"Refused: {_gate_label(gate)} needs the role {needed}; {who} has "
+                f"Refused: {label_gate(gate)} needs the role {needed}; {who} has "
                 f"{escape(refusal.held)}. It is still waiting."
             )
 
 
 def announce_delegation(gate: Gate) -> str:
     """Mentions the account, once: somebody asked it to decide."""
-    asked = f"@{gate.delegate}, you are asked to decide {_gate_label(gate)} until {format_moment(gate.until)}."
+    asked = f"@{gate.delegate}, you are asked to decide {label_gate(gate)} until {format_moment(gate.until)}."
     return f"{asked} It needs the role {gate.request.role}."
 
 
@@ -130,21 +131,13 @@ def confirm_extension(grants: BudgetExtension, run_id: str) -> str:
     return f"Run {inline_code(run_id)} may use {grants.label} more."
 
 
-def nothing_to_continue() -> str:
-    return "Nothing is running here, so there is no run to grant more to."
-
-
-def nothing_to_accept() -> str:
-    return "No guard or budget has stopped anything here, so there is nothing to accept."
+NOTHING_TO_CONTINUE = "Nothing is running here, so there is no run to grant more to."
+NOTHING_TO_ACCEPT = "No guard or budget has stopped anything here, so there is nothing to accept."
 
 
 def report_button(login: str, answer: str) -> str:
     """What became of a button, above the gate's check."""
     return f"**{inline_code(login)} pressed a button:** {answer}"
-
-
-def _gate_label(gate: Gate) -> str:
-    return f"{inline_code(gate.name)} ({gate.short_id})"
 
 
 def _is_waived(gate: Gate) -> bool:

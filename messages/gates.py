@@ -299,7 +299,7 @@ def name_deciders(request: GateRequest) -> str:
 def _who(gate: Gate) -> str:
     request = gate.request
     told = (
-        f", and {', '.join(map(inline_code, request.escalate))} {_are(request.escalate)} told"
+        f", and {', '.join(map(inline_code, request.escalate))} {'is' if len(request.escalate) == 1 else 'are'} told"
         if request.escalate
         else ""
     )
@@ -315,10 +315,6 @@ def _who(gate: Gate) -> str:
     )
 
 
-def _are(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
-
-
 def _words(gate: Gate) -> str:
     return escape(gate.decision.words, 1000) if gate.decision is not None else ""
 
@@ -329,3 +325,7 @@ def _span(seconds: float) -> str:
             count = round(seconds / size)
             return f"{count} {name}{'' if count == 1 else 's'}"
     return f"{seconds:.0f} s"
+
+
+def label_gate(gate: Gate) -> str:
+    return f"{inline_code(gate.name)} ({gate.short_id})"

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text
 
 
 def describe_halt(since: datetime, why: str) -> str:
@@ -10,5 +10,5 @@ def describe_halt(since: datetime, why: str) -> str:
 
     :param why: what the operator wrote; may be empty.
     """
-    told = " ".join(strip_invisible(why).split())
+    told = flatten_text(why)
     return f"Forge has been halted since {since:%Y-%m-%d %H:%M:%S} UTC{f': {told}' if told else ''}."

@@ -290,24 +290,17 @@ def _count_time(at: datetime, now: datetime) -> str:
     return f"{seconds} s" if seconds < 120 else f"{seconds // 60} min"
 
 
-def refuse_sending() -> str:
-    """Where the configuration keeps code from models."""
-    return "Nothing was done: `review.model: never` in `.github/forge.yml` keeps code from models."
-
-
-def report_lost_permission() -> str:
-    """For whoever lost the role while they waited."""
-    return f"Nothing was done: that takes the role {find_role(Verb.do)}, which whoever asked does not have any more."
-
-
-def point_to_review() -> str:
-    """For a pull request on which the run that opened it still works."""
-    return (
-        "Nothing was done: Forge still works on this pull request, which it opened for an issue. Request changes in a "
-        "review, and it takes them in; or ask again when it is done."
-    )
-
-
+CODE_KEPT = "Nothing was done: `review.model: never` in `.github/forge.yml` keeps code from models."
+"""Where the configuration keeps code from models."""
+PERMISSION_LOST = (
+    f"Nothing was done: that takes the role {find_role(Verb.do)}, which whoever asked does not have any more."
+)
+"""For whoever lost the role while they waited."""
+STILL_AT_WORK = (
+    "Nothing was done: Forge still works on this pull request, which it opened for an issue. Request changes in a "
+    "review, and it takes them in; or ask again when it is done."
+)
+"""For a pull request on which the run that opened it still works."""
 UNPROVEN = "tests.unproven"
 """The rule that a new test breaks which shows nothing of the change."""
 
@@ -321,20 +314,16 @@ def join_outcomes(title: str, passing: Sequence[str], still: Sequence[str]) -> s
     return "; ".join([title, *(f"the test that shows {name} {ends}" for name, ends in told)])
 
 
-def refuse_no_changelog() -> str:
-    """For a repository without a changelog."""
-    return (
-        "Nothing was done: this repository has no changelog that Forge knows: no `CHANGELOG.md` or its like, no folder "
-        "of fragments, no `.changeset/`."
-    )
-
-
-def refuse_unprovable() -> str:
-    """Where nothing may run that would prove a test."""
-    return (
-        "Nothing was done: each test is run with the change and without it before it is handed in, and "
-        "`testing.runner: actions` lets Forge run none here."
-    )
+NO_CHANGELOG = (
+    "Nothing was done: this repository has no changelog that Forge knows: no `CHANGELOG.md` or its like, no folder "
+    "of fragments, no `.changeset/`."
+)
+"""For a repository without a changelog."""
+UNPROVABLE = (
+    "Nothing was done: each test is run with the change and without it before it is handed in, and "
+    "`testing.runner: actions` lets Forge run none here."
+)
+"""Where nothing may run that would prove a test."""
 
 
 def refuse_foreign_path(path: str) -> str:
@@ -342,9 +331,8 @@ def refuse_foreign_path(path: str) -> str:
     return f"Nothing was done: this pull request does not change {inline_path(path)}."
 
 
-def refuse_no_source() -> str:
-    """Where there is nothing that a test could show."""
-    return "Nothing was done: this changes no code of the program that a test could show."
+NO_SOURCE = "Nothing was done: this changes no code of the program that a test could show."
+"""Where there is nothing that a test could show."""
 
 
 def report_all_tested(covered: int, total: int) -> str:
@@ -365,11 +353,10 @@ def explain_idle(name: str) -> str:
     return f"{name} passes without the change of the pull request, too, or demands nothing. {advice}"
 
 
-def explain_unknown() -> str:
-    """To an agent whose new file of tests nothing runs."""
-    return (
-        "No runner of this repository takes this file: put the tests where those of its language are, or take it out."
-    )
+UNKNOWN_TESTS = (
+    "No runner of this repository takes this file: put the tests where those of its language are, or take it out."
+)
+"""To an agent whose new file of tests nothing runs."""
 
 
 def describe_coverage(before: int, now: int, total: int) -> str:
@@ -429,14 +416,10 @@ def refuse_stranger(login: str) -> str:
     return f"{inline_code(login)}, only people with the role {find_role(Verb.ask)} may ask Forge for something here."
 
 
-def explain_issue_answer() -> str:
-    """For words on an issue whose run ended with questions."""
-    return "`/forge run` goes on with what you said, and `/forge plan` only plans. To end it here, close the issue."
-
-
-def leave_to_workflows() -> str:
-    """In place of the outcome of tests that the repository's own workflows run."""
-    return "the repository's own workflows run them"
+ISSUE_ANSWER = "`/forge run` goes on with what you said, and `/forge plan` only plans. To end it here, close the issue."
+"""For words on an issue whose run ended with questions."""
+LEFT_TO_WORKFLOWS = "the repository's own workflows run them"
+"""In place of the outcome of tests that the repository's own workflows run."""
 
 
 def explain_refusal(said: str) -> str:
@@ -465,9 +448,8 @@ def explain_conflicting_tests(head: str) -> str:
     return f"tests fail with it on top of {head[:7]}, which somebody pushed meanwhile"
 
 
-def explain_busy_branch() -> str:
-    """Why it is not on the branch: it moved again and again."""
-    return "the branch moved again and again"
+BUSY_BRANCH = "the branch moved again and again"
+"""Why it is not on the branch: it moved again and again."""
 
 
 def render_pull_request(number: int, summary: str, login: str, why: str, *, merges: bool) -> str:
@@ -513,14 +495,12 @@ def report_no_undo(commit: str) -> str:
     )
 
 
-def refuse_paths() -> str:
-    """For a roll-back of single files of an instruction."""
-    return "Nothing was done: what an instruction made is one commit, which is taken back as a whole. Name no files."
-
-
-def refuse_uncommitted() -> str:
-    """For a roll-back of an instruction that put nothing on the branch."""
-    return "Nothing was done: that instruction put no commit on the branch. Close its pull request, if it has one."
+PATHS_REFUSED = (
+    "Nothing was done: what an instruction made is one commit, which is taken back as a whole. Name no files."
+)
+"""For a roll-back of single files of an instruction."""
+UNCOMMITTED = "Nothing was done: that instruction put no commit on the branch. Close its pull request, if it has one."
+"""For a roll-back of an instruction that put nothing on the branch."""
 
 
 def render_undo_message(commit: str, subject: str, run_id: str, trailer: str) -> tuple[str, str]:

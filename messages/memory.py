@@ -115,9 +115,8 @@ def confirm_remember(memory: Memory, is_new: bool) -> str:
     )
 
 
-def refuse_switched_off() -> str:
-    """For ``remember`` where the repository does not want Forge to learn."""
-    return "Forge learned nothing: `memory: {enabled: false}` in `.github/forge.yml` switches learning off here."
+SWITCHED_OFF = "Forge learned nothing: `memory: {enabled: false}` in `.github/forge.yml` switches learning off here."
+"""For ``remember`` where the repository does not want Forge to learn."""
 
 
 def no_room(most: int) -> str:
@@ -149,12 +148,11 @@ def render_proposed(proposed: Sequence[Memory], left: int) -> str:
     return "\n".join([f"**Forge proposes to remember.** {how}", "", *lines, *more])
 
 
-def refuse_secret() -> str:
-    """For a text with a credential in it."""
-    return (
-        "Forge learned nothing: the text seems to contain a credential. Delete the comment, revoke the "
-        "credential, and write the text again without it."
-    )
+SECRET_REFUSED = (
+    "Forge learned nothing: the text seems to contain a credential. Delete the comment, revoke the "
+    "credential, and write the text again without it."
+)
+"""For a text with a credential in it."""
 
 
 def confirm_forget(memory: Memory, undone: Sequence[FindingFeedback]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from domain.config.mistakes import Mistake, count_in_words, render_table
 from domain.events import Event, EventType
 from domain.memories.memory_file import PATH, MemoryFileEntry
-from domain.text.escaping import escape, strip_invisible
+from domain.text.escaping import escape, flatten_redacted, strip_invisible
 from domain.text.phrases import name_count
 from domain.text.redaction import redact_outgoing
 from messages.review import CheckText
@@ -99,7 +99,7 @@ OUTCOMES = {"": "nothing known yet", "helped": "helped", "ignored": "was not use
 
 def describe_memory_event(event: Event) -> str:
     """What an event says that happened to a memory."""
-    by = f" by {_plain(str(event.payload.get('by', '')))}" if event.payload.get("by") else ""
+    by = f" by {flatten_redacted(str(event.payload.get('by', '')))}" if event.payload.get("by") else ""
     if event.type is EventType.memory_edited:
         return f"edited{by}; before: {_describe_change(event.payload)}"
     if event.type is EventType.learning_stored:
@@ -110,13 +110,9 @@ def describe_memory_event(event: Event) -> str:
 def _describe_change(payload: Mapping[str, Any]) -> str:
     """The parts that an edit changed, as they were before."""
     before, after = payload.get("before", {}), payload.get("after", {})
-    parts = [f"{name} “{_plain(_text(value))}”" for name, value in before.items() if value != after.get(name)]
+    parts = [f"{name} “{flatten_redacted(_text(value))}”" for name, value in before.items() if value != after.get(name)]
     return ", ".join(parts)
 
 
 def _text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-
-
-def _plain(text: str) -> str:
-    return " ".join(strip_invisible(redact_outgoing(text)).split())

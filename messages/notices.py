@@ -9,7 +9,7 @@ from domain.gates import Gate, GateState
 from domain.ids import shorten_id
 from domain.notices import Notice, NoticeSeverity, NoticeType, parse_key
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text, strip_invisible
 from domain.text.phrases import format_moment
 from domain.text.redaction import redact_outgoing
 from messages.gates import name_deciders, name_retry, render_title
@@ -55,7 +55,7 @@ def build_notice(
     )
 
 
-def build_test(at: datetime, name: str, page: str = "") -> Notice:
+def build_test(at: datetime, name: str) -> Notice:
     """What somebody sends who tries a target."""
     return Notice(
         type=NoticeType.test,
@@ -64,7 +64,6 @@ def build_test(at: datetime, name: str, page: str = "") -> Notice:
         cause=f"test {at.isoformat()}",
         title="A test of Forge's notices",
         text=f"The operator tries the target {plain(name, 100)}. There is nothing to do.",
-        url=page,
     )
 
 
@@ -86,7 +85,7 @@ def sum_up(notice: Notice, more: Mapping[str, int]) -> Notice:
 
 def plain(text: str, limit: int) -> str:
     """One line without credentials and invisible characters, of at most ``limit`` characters."""
-    flat = redact_outgoing(" ".join(strip_invisible(text[: 8 * limit + 1000]).split()))
+    flat = redact_outgoing(flatten_text(text[: 8 * limit + 1000]))
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 

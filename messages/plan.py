@@ -174,9 +174,8 @@ def no_model(missing: str = "") -> str:
     )
 
 
-def refuse_closed() -> str:
-    """For a closed issue."""
-    return "**Not planned: this issue is closed.** Reopen it and write `/forge plan` if it should be planned."
+CLOSED = "**Not planned: this issue is closed.** Reopen it and write `/forge plan` if it should be planned."
+"""For a closed issue."""
 
 
 def report_stop(why: ReasonCode, *, spent: int) -> str:

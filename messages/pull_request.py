@@ -10,7 +10,7 @@ from domain.runs.next_step import ReviewState, SendBack
 from domain.runs.plan import Plan, RatedPlan, Task
 from domain.runs.run import Phase
 from domain.runs.task_result import RED_CHECK
-from domain.text.escaping import escape, inline_code, strip_invisible
+from domain.text.escaping import escape, flatten_text, inline_code
 from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
 from messages.automation import RUN_TRAILER
@@ -301,17 +301,14 @@ def _phases(progress: Progress) -> Sequence[str]:
     phases = [("Planning", progress.planning, "")]
     if progress.approval is not None:
         phases.append(("Approval of the plan", progress.approval, ""))
-    phases.append(("Implementation", progress.implementation, f"{tasks}{_fixes_suffix(progress.send_backs)}"))
+    fixes = f", {_fixes(progress.send_backs)}" if progress.send_backs else ""
+    phases.append(("Implementation", progress.implementation, f"{tasks}{fixes}"))
     phases.append(("Pull request", progress.pull_request, number))
     phases.append(("Review", progress.review, ""))
     phases.append(("Tests", progress.testing, ""))
     return [
         f"- [{'x' if state is StepState.done else ' '}] {name}: {state.value}{more}" for name, state, more in phases
     ]
-
-
-def _fixes_suffix(count: int) -> str:
-    return f", {_fixes(count)}" if count else ""
 
 
 def _fixes(count: int) -> str:
@@ -522,7 +519,7 @@ def render_headline(text: str, limit: int) -> str:
 
 
 def _flat(text: str, limit: int) -> str:
-    return redact_outgoing(" ".join(strip_invisible(text[: 8 * limit + 4_000]).split()))
+    return redact_outgoing(flatten_text(text[: 8 * limit + 4_000]))
 
 
 def _defuse_closing(text: str) -> str:

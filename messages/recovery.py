@@ -17,6 +17,7 @@ from domain.runs.recovery import (
 )
 from domain.text.escaping import escape, inline_code, inline_path
 from domain.verdicts import Reason
+from messages.gates import label_gate
 from messages.metrics import end_with_spent
 
 NAME = "recovery"
@@ -169,19 +170,18 @@ def _tell_end(hidden: HiddenFailure) -> str:
     return f" It ended with {inline_code(printed[-1].strip(), 200)}." if printed else ""
 
 
-def explain_agents() -> str:
-    """For a delegation to an agent where nothing asks about one."""
-    return (
-        f"Nothing was delegated: an agent is changed only where {inline_code(NAME)} waits. "
-        "`/forge delegate GATE @account` asks somebody else to decide."
-    )
+AGENTS_ONLY_HERE = (
+    f"Nothing was delegated: an agent is changed only where {inline_code(NAME)} waits. "
+    "`/forge delegate GATE @account` asks somebody else to decide."
+)
+"""For a delegation to an agent where nothing asks about one."""
 
 
 def explain_no_other_agent(gate: Gate) -> str:
     """For a delegation where only one agent is there."""
     return (
-        f"{_label(gate)} was not decided: there is no other agent, because `agents.implementer.command` names none in "
-        f"`.github/forge.yml`. Write `/forge approve {NAME} with: what to do`, `/forge retry`, or "
+        f"{label_gate(gate)} was not decided: there is no other agent, because `agents.implementer.command` names none "
+        f"in `.github/forge.yml`. Write `/forge approve {NAME} with: what to do`, `/forge retry`, or "
         f"`/forge reject {NAME} reason`."
     )
 
@@ -189,16 +189,11 @@ def explain_no_other_agent(gate: Gate) -> str:
 def explain_no_place(gate: Gate, level: int | None) -> str:
     """For a delegation where the other agent cannot work."""
     return (
-        f"{_label(gate)} was not decided: an agent of another make needs sandbox level 3, and here it is "
+        f"{label_gate(gate)} was not decided: an agent of another make needs sandbox level 3, and here it is "
         f"{level or 'off'}. Write `/forge approve {NAME} with: what to do`, `/forge retry`, or "
         f"`/forge reject {NAME} reason`."
     )
 
 
-def report_nothing_to_retry() -> str:
-    """For ``/forge retry recovery`` where it does not wait."""
-    return f"{inline_code(NAME)} does not wait here. `/forge retry` alone runs the failed phase again."
-
-
-def _label(gate: Gate) -> str:
-    return f"{inline_code(gate.name)} ({gate.short_id})"
+NOTHING_TO_RETRY = f"{inline_code(NAME)} does not wait here. `/forge retry` alone runs the failed phase again."
+"""For ``/forge retry recovery`` where it does not wait."""

@@ -37,8 +37,7 @@ class CheckText:
     text: str = ""
 
 
-def render_queued() -> CheckText:
-    return CheckText("Waiting to be reviewed", "The review starts as soon as a worker is free.")
+QUEUED = CheckText("Waiting to be reviewed", "The review starts as soon as a worker is free.")
 
 
 def render_progress(doing: str) -> CheckText:
@@ -248,9 +247,8 @@ def explain_unposted(error: ForgeError) -> str:
     return f"Forge could not post the comments, so the findings are only here. {error}"
 
 
-def explain_unplaced() -> str:
-    """For the check, when GitHub takes the review and not the places of its comments."""
-    return "GitHub did not accept the position of a comment, so there are none."
+UNPLACED = "GitHub did not accept the position of a comment, so there are none."
+"""For the check, when GitHub takes the review and not the places of its comments."""
 
 
 def render_unplaced_body(review: Review, posted: Sequence[Finding], marker: str) -> str:
@@ -350,8 +348,6 @@ _NEXT_ALONE = {
     "tool.failed": "run the review again; if a tool keeps failing, what ran below says why.",
 }
 """What to do about a reason where nobody can press a button or answer with a command."""
-
-
 _NEXT = {
     "gate.rejected": "see the reason above. Push a commit to get a new review.",
     "gate.expired": "press **Review again** to ask again, or `/forge review full`.",

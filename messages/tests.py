@@ -62,8 +62,7 @@ def explain_all_tests(seconds: float) -> str:
     return f"All tests, to compare the coverage with that of the base, where they took {seconds:.0f} s."
 
 
-def render_queued() -> CheckText:
-    return CheckText("Waiting to be tested", "The tests start as soon as a worker is free.")
+QUEUED = CheckText("Waiting to be tested", "The tests start as soon as a worker is free.")
 
 
 def render_progress(doing: str) -> CheckText:

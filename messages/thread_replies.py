@@ -59,9 +59,8 @@ def point_to_commands(name: str = "F-ID", *, on_issue: bool = False) -> str:
     )
 
 
-def point_to_review() -> str:
-    """Somebody asks in words to have all of it looked at again."""
-    return "Each push is reviewed by itself. `/forge review full` has all of it read again, from scratch."
+READ_AGAIN = "Each push is reviewed by itself. `/forge review full` has all of it read again, from scratch."
+"""Somebody asks in words to have all of it looked at again."""
 
 
 def confirm_hint(finding: Finding, refused: CommandRefusal | None = None, judged: str = "") -> str:

@@ -171,19 +171,12 @@ def explain_missing_model(reason: str) -> str:
     return f"No model resolves that: {reason}"
 
 
-def explain_withheld() -> str:
-    """Where the configuration keeps code from models."""
-    return "No model resolves that: `review.model: never` in `.github/forge.yml` keeps code from models."
-
-
-def explain_rewritten() -> str:
-    """Why it is not on the branch: that has another history now."""
-    return "the branch was rewritten meanwhile; write `/forge update` again"
-
-
-def explain_taken_in() -> str:
-    """Why it is not on the branch: somebody else did it."""
-    return "somebody took the base in meanwhile"
+CODE_KEPT = "No model resolves that: `review.model: never` in `.github/forge.yml` keeps code from models."
+"""Where the configuration keeps code from models."""
+REWRITTEN = "the branch was rewritten meanwhile; write `/forge update` again"
+"""Why it is not on the branch: that has another history now."""
+TAKEN_IN = "somebody took the base in meanwhile"
+"""Why it is not on the branch: somebody else did it."""
 
 
 def refuse_undo(before: str) -> str:

@@ -68,9 +68,8 @@ def report_nothing(left_out: Sequence[SkippedFile]) -> str:
     )
 
 
-def explain_unnamed() -> str:
-    """Why a file is in no part: the model put it into none."""
-    return "the model explains it in no part"
+UNNAMED = "the model explains it in no part"
+"""Why a file is in no part: the model put it into none."""
 
 
 def _render_part(number: int, part: ExplainedPart) -> str:

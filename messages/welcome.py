@@ -60,7 +60,7 @@ def _list_parts(overview: RepositoryOverview, heading: str) -> Iterator[str]:
     first = [verb for verb in _FIRST if overview.model or verb not in _OF_MODELS]
     rows = "\n".join(f"| `/forge {VERBS[verb].usage}` | {VERBS[verb].meaning} |" for verb in first)
     yield f"{heading} First commands\n\n| in a comment | |\n| --- | --- |\n{rows}"
-    yield f"{heading} How to switch it off\n\n{_tell_ends()}"
+    yield f"{heading} How to switch it off\n\n{_ENDS}"
 
 
 def _tell_purpose(overview: RepositoryOverview) -> str:
@@ -114,9 +114,8 @@ def _list_advice(overview: RepositoryOverview) -> Iterator[str]:
         )
 
 
-def _tell_ends() -> str:
-    return (
-        "`/forge pause` by an admin stops it until `/forge unpause`. In `.github/forge.yml` on the default branch, "
-        "`review: {on_pull_request: false}` leaves reviews to those who ask. An owner removes this repository, or "
-        "uninstalls the App, in GitHub's settings; Forge then deletes what it keeps of the code."
-    )
+_ENDS = (
+    "`/forge pause` by an admin stops it until `/forge unpause`. In `.github/forge.yml` on the default branch, "
+    "`review: {on_pull_request: false}` leaves reviews to those who ask. An owner removes this repository, or "
+    "uninstalls the App, in GitHub's settings; Forge then deletes what it keeps of the code."
+)

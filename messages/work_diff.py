@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 
 from domain.runs.patches import ChangedFile
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_redacted, strip_invisible
 from domain.text.phrases import name_count
 from domain.text.redaction import redact_outgoing
 
@@ -69,15 +69,10 @@ def _name_kind(line: str) -> str:
     return "place" if line.startswith(("--- ", "+++ ")) else _KINDS.get(line[:1], "")
 
 
-def flatten(text: str) -> str:
-    """A text of others on one line, without secrets and invisible characters."""
-    return " ".join(strip_invisible(redact_outgoing(text)).split())
-
-
 def name_change(file: ChangedFile) -> str:
     """A changed file's path, and whether it is new or gone."""
     how = " (new)" if file.is_new else " (deleted)" if file.is_gone else ""
-    return f"{flatten(file.path)}{how}"
+    return f"{flatten_redacted(file.path)}{how}"
 
 
 def render_diff(files: Iterable[ChangedFile]) -> list[str]:
@@ -87,7 +82,7 @@ def render_diff(files: Iterable[ChangedFile]) -> list[str]:
 
 def render_file(file: ChangedFile) -> Iterator[str]:
     """What changed in one file: lines of a unified diff, or why there are none."""
-    path = flatten(file.path)
+    path = flatten_redacted(file.path)
     if file.old_mode not in {None, file.mode} and not file.is_new:
         yield f"{path}: mode {file.old_mode} before, {file.mode} now"
     before, after = _read_text(file.before), _read_text(file.after)

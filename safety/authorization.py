@@ -1,12 +1,11 @@
 """Decides whether somebody may do what they ask, by command, button or page, from facts of this moment."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.gates import STANDARD_GATES, digest
+from domain.gates import digest
 from domain.slash.commands import Deploy, Level, Pause, Rollback, SlashCommand
 from domain.slash.verbs import DISPUTING_ROLE, VERBS, Verb
 from safety.authorship import Doubt
@@ -54,12 +53,6 @@ class GateRule:
     not_author: bool = False
     not_requester: bool = False
 
-
-GATES: Mapping[str, GateRule] = {
-    name: GateRule(standard.role, standard.not_author, standard.not_requester)
-    for name, standard in STANDARD_GATES.items()
-}
-"""docs/gates.md. A critical change asks for ``maintain`` at ``human_review``."""
 
 STRICTEST = GateRule("maintain", not_author=True, not_requester=True)
 """What holds for a gate nobody described."""

@@ -198,11 +198,17 @@ class _Attribution:
         if not found:
             return self._attribute_unknown(commit)
         earliest = min(push.at.replace(microsecond=0) for push in found)
+        first = [push for push in found if push.at.replace(microsecond=0) == earliest]
+        again = {
+            (push.before, push.by_id)  # a push is told once for each commit that it brought
+            for push in first
+            if (push.before, push.after) in self._earlier.same and push.after in of_head
+        }
         parts, linked = list[Contribution](), commit.accounts
-        for push in (push for push in found if push.at.replace(microsecond=0) == earliest):
+        for push in first:
             if push.by is Pusher.merge:  # GitHub links whoever merged
                 linked = frozenset[int]()
-            if (push.before, push.after) in self._earlier.same and push.after in of_head:
+            if (push.before, push.by_id) in again:
                 linked -= {push.by_id} - {commit.author}  # who made the same again is its committer
             else:
                 parts.append(self._attribute_to_pusher(commit, push))

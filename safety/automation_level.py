@@ -191,13 +191,11 @@ class LevelMeasure:
     """One number against its limit.
 
     :param met: whether it is within.
-    :param is_least: whether the limit is the least that it takes, and not the most that is allowed.
     :param is_too_early: whether it is met only because there is too little to judge by.
     """
 
     met: bool
     reason: Reason
-    is_least: bool
     is_too_early: bool = False
 
 
@@ -322,13 +320,13 @@ def _list_missed(facts: LadderFacts, row: LevelRequirements) -> list[datetime]:
 
 def _measure_runs(row: LevelRequirements, completed: int) -> LevelMeasure:
     text = f"{_count(completed, 'completed run')} of merged pull requests, at least {row.runs} needed"
-    return LevelMeasure(completed >= row.runs, _reason("runs", text, completed, row.runs), is_least=True)
+    return LevelMeasure(completed >= row.runs, _reason("runs", text, completed, row.runs))
 
 
 def _measure_runs_here(facts: LadderFacts, least: int) -> LevelMeasure:
     runs = sum(_is_since(run.at, facts.since) for run in facts.runs_of_merges)
     text = f"{_count(runs, 'run')} at level {facts.level}, at least {least} needed"
-    return LevelMeasure(runs >= least, _reason("runs_at_level", text, runs, least), is_least=True)
+    return LevelMeasure(runs >= least, _reason("runs_at_level", text, runs, least))
 
 
 def _measure_false_positives(
@@ -346,12 +344,12 @@ def _measure_false_positives(
     if is_too_early:
         text += f" (not counted yet: that begins with {ENOUGH} runs)"
     reason = _reason("false_positives", text, percent, row.false_positives)
-    return LevelMeasure(is_too_early or is_within, reason, is_least=False, is_too_early=is_too_early)
+    return LevelMeasure(is_too_early or is_within, reason, is_too_early=is_too_early)
 
 
 def _measure_missed(row: LevelRequirements, missed: Sequence[datetime]) -> LevelMeasure:
     text = f"{_count(len(missed), 'critical bug')} missed, at most {row.missed} allowed"
-    return LevelMeasure(len(missed) <= row.missed, _reason("missed", text, len(missed), row.missed), is_least=False)
+    return LevelMeasure(len(missed) <= row.missed, _reason("missed", text, len(missed), row.missed))
 
 
 def _measure_approvals(row: LevelRequirements, facts: LadderFacts, forgiven: bool = False) -> list[LevelMeasure]:
@@ -360,7 +358,7 @@ def _measure_approvals(row: LevelRequirements, facts: LadderFacts, forgiven: boo
     percent = 100 * approval_rate([one.approved for one in facts.decisions])
     text = f"approval rate {percent:.3g} %, at least {row.approval} % needed"
     is_met = forgiven or percent >= row.approval
-    return [LevelMeasure(is_met, _reason("approvals", text, percent, row.approval), is_least=True)]
+    return [LevelMeasure(is_met, _reason("approvals", text, percent, row.approval))]
 
 
 def _measure_people(row: LevelRequirements, facts: LadderFacts) -> list[LevelMeasure]:
@@ -383,7 +381,7 @@ def _measure_people(row: LevelRequirements, facts: LadderFacts) -> list[LevelMea
         f" frequent, at least one in {OTHERS} needed"
     )
     met = people >= DECIDERS and OTHERS * others >= total
-    return [LevelMeasure(met, _reason("people", text, people, DECIDERS), is_least=True)]
+    return [LevelMeasure(met, _reason("people", text, people, DECIDERS))]
 
 
 def _count(number: int, noun: str) -> str:

@@ -112,7 +112,7 @@ def request_destructive(
     asked = [each for each, _ in found]
     prompt = "This change takes away what others may rely on. Approve only if that is intended and justified."
     request = build_request(
-        "destructive", Phase.review, _digest(asked), prompt, reasons, configuration, has_follower=False
+        "destructive", Phase.review, digest_findings(asked), prompt, reasons, configuration, has_follower=False
     )
     needs_words = is_critical(asked)
     options = [each for each in request.options if not needs_words or each.command != "/forge approve destructive"]
@@ -173,7 +173,7 @@ def request_false_positive(review: Review, configuration: Configuration) -> list
     asked = [*disputed, *doubted]
     prompt = "Is this giving up in disguise, or is Forge wrong? It needs your reason either way."
     request = build_request(
-        "false_positive", Phase.review, _digest(asked), prompt, reasons, configuration, has_follower=False
+        "false_positive", Phase.review, digest_findings(asked), prompt, reasons, configuration, has_follower=False
     )
     return [
         request.model_copy(
@@ -243,7 +243,7 @@ def _list_findings(text: str, code: str, found: Sequence[Finding], said: dict[st
     )
 
 
-def _digest(found: Sequence[Finding]) -> str:
+def digest_findings(found: Sequence[Finding]) -> str:
     return digest(*sorted(each.fingerprint for each in found))
 
 

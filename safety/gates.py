@@ -12,7 +12,13 @@ from domain.review.review import Conclusion, Decision, KeptApproval, ProtectedCo
 from domain.runs.run import Phase
 from domain.slash.verbs import Verb, find_role
 from domain.verdicts import Reason
-from safety.avoidance_gates import build_request, default_options, request_destructive, request_false_positive
+from safety.avoidance_gates import (
+    build_request,
+    default_options,
+    digest_findings,
+    request_destructive,
+    request_false_positive,
+)
 from safety.protected_files import select_asked
 from safety.review_decision import CONCLUSIONS, decide, explain_exposed, raise_confirmed
 
@@ -91,7 +97,7 @@ def apply_answers(review: Review, gates: Sequence[Gate]) -> Review:
     critical = _list_critical(review)
     accepted = set[str]()
     reasons: list[Reason] = []
-    if (gate := approved.get(("security_findings", _digest_findings(critical)))) is not None:
+    if (gate := approved.get(("security_findings", digest_findings(critical)))) is not None:
         accepted = {finding.fingerprint for finding in critical}
         reasons.append(_explain_approval(gate))
     findings = [finding for finding in review.findings if finding.fingerprint not in accepted]
@@ -284,7 +290,7 @@ def _request_security(review: Review, configuration: Configuration) -> list[Gate
         build_request(
             "security_findings",
             Phase.review,
-            _digest_findings(critical),
+            digest_findings(critical),
             prompt,
             [reason],
             configuration,
@@ -333,10 +339,6 @@ def _request_protected(review: Review, paths: Sequence[str], configuration: Conf
 
 def _list_critical(review: Review) -> list[Finding]:
     return [finding for finding in review.findings if needs_security_gate(finding)]
-
-
-def _digest_findings(findings: Sequence[Finding]) -> str:
-    return digest(*sorted(finding.fingerprint for finding in findings))
 
 
 def _digest_codes(reasons: Sequence[Reason]) -> str:

@@ -9,11 +9,13 @@ from domain.text.hidden_characters import (
     FileWords,
     HiddenText,
     find_alike,
+    find_control,
     find_false_host,
     find_hidden_message,
     find_invisible,
     find_line_end,
     find_turned,
+    find_unseen,
     may_deceive,
     read_words,
 )
@@ -70,5 +72,11 @@ def _find(path: str, line: str, words: FileWords, *, is_fenced: bool) -> Iterato
     elif holds_prose(path):
         found = (find_turned(line, is_translation=True), *find_invisible(line, is_translation=True))
     else:
-        found = (find_line_end(path, line), find_turned(line), *find_invisible(line), *find_alike(line, words))
-    yield from (each for each in (*found, find_false_host(line)) if each is not None)
+        found = (
+            find_line_end(path, line),
+            find_turned(line),
+            *find_invisible(line),
+            *find_alike(line, words),
+            *find_unseen(path, line),
+        )
+    yield from (each for each in (find_control(line), *found, find_false_host(line)) if each is not None)

@@ -176,7 +176,6 @@ def is_late(finding: RawFinding, reached: Mapping[str, Sequence[Span]]) -> bool:
 
 
 def _find_base(file: FileChange) -> tuple[str, str] | None:
-    """The path and the content in the base; None for a new file."""
     return None if file.old_blob is None else (file.old_path or file.path, file.old_blob)
 
 

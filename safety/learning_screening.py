@@ -155,7 +155,6 @@ def _check_form(learning: Learning) -> Reason | None:
 
 
 def _check_usefulness(learning: Learning, shown: ShownToModel) -> Reason | None:
-    """Checks whether the learning is useful."""
     content = learning.content
     events = "\n".join(shown.events.values()).casefold()
     if not _find_occurring(content, events):

@@ -53,11 +53,7 @@ class _Fact:
 
 
 def rate_plan(
-    plan: Plan,
-    paths: ProjectPaths = _NO_PATHS,
-    *,
-    contracts: Mapping[str, Sequence[str]] = CONTRACTS,
-    limits: PlanLimits = LIMITS,
+    plan: Plan, paths: ProjectPaths = _NO_PATHS, *, contracts: Mapping[str, Sequence[str]] = CONTRACTS
 ) -> RatedPlan:
     """Rates the plan, never below the planner's own risk.
 
@@ -67,7 +63,7 @@ def rate_plan(
     places = _list_places(plan)
     named = tuple(dict.fromkeys((*plan.contracts, *find_contracts(chain.from_iterable(places.values()), contracts))))
     plan = plan.model_copy(update={"contracts": named})
-    facts = [_planner_fact(plan), *_find_sensitive(places, paths), *_contracts(plan, limits), *_sizes(plan, limits)]
+    facts = [_planner_fact(plan), *_find_sensitive(places, paths), *_contracts(plan, LIMITS), *_sizes(plan, LIMITS)]
     facts.sort(key=lambda fact: -_rank(fact.level))
     return RatedPlan(plan=plan, level=facts[0].level, reasons=tuple(fact.reason for fact in facts))
 

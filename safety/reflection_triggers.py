@@ -133,7 +133,6 @@ def _teaches(event: Event, run: Run) -> bool:
 
 
 def _since_last(events: Sequence[Event]) -> Sequence[Event]:
-    """The events after the last reflection."""
     last = max((at for at, event in enumerate(events) if event.type is EventType.reflected), default=-1)
     return events[last + 1 :]
 

@@ -71,9 +71,11 @@ class RequiredChecks(BaseModel):
                 return "GitHub does not say which checks are required"
 
 
-def evaluate_checks(
-    required: Sequence[RequiredCheck] | None, results: Sequence[ReportedCheck], own: str = "Forge / "
-) -> RequiredChecks:
+_OWN = "Forge / "
+"""The beginning of the names of Forge's own checks, which count only where they are required."""
+
+
+def evaluate_checks(required: Sequence[RequiredCheck] | None, results: Sequence[ReportedCheck]) -> RequiredChecks:
     """How the checks of a head stand.
 
     Where nothing is required, everything that others reported counts as required: a red check is a reason to wait for
@@ -81,12 +83,11 @@ def evaluate_checks(
 
     :param required: None where that cannot be known for certain.
     :param results: everything reported on the head.
-    :param own: the beginning of the names of Forge's own checks, which count only where they are required.
     """
     if required is None:
         return RequiredChecks(light=ChecksState.unknown)
     relevant = list(required) or [
-        RequiredCheck(name=name) for name in dict.fromkeys(one.name for one in results if not one.name.startswith(own))
+        RequiredCheck(name=name) for name in dict.fromkeys(one.name for one in results if not one.name.startswith(_OWN))
     ]
     lights = {check.name: _evaluate(check, results) for check in relevant}
     for light in (ChecksState.failing, ChecksState.pending):

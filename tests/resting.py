@@ -22,9 +22,8 @@ async def find_unfinished(database: Database, now: datetime) -> list[tuple[str, 
     that are answered, or whose time is over, without their run having been told. Who waits for a moment that comes
     by itself while one looks on is on its way, too.
     """
-    async with database.transaction() as session:
-        found = await session.execute(_build_statement(database.dialect), {"now": now, "soon": now + _SOON})
-        return [(kind, key) for kind, key in found]
+    found = await database.rows(_build_statement(database.dialect).params(now=now, soon=now + _SOON))
+    return [(kind, key) for kind, key in found]
 
 
 @functools.cache

@@ -100,17 +100,13 @@ def _find_holders(contents: Mapping[str, bytes], wanted: Collection[Sequence[str
 
 
 def _choose(listed: Mapping[str, str], changed: Collection[str]) -> list[str]:
-    suffixes = {suffix for path in changed for suffix in _list_kin(_suffix(path))}
+    suffixes = {suffix for own in map(_suffix, changed) for suffix in _FAMILY.get(own, {own})}
     paths = [
         path
         for path in listed
         if path not in changed and _suffix(path) in suffixes and not is_lock(path) and not is_vendored(path)
     ]
     return sorted(paths, key=lambda path: (not is_source(path), _measure_distance(path, changed), path))
-
-
-def _list_kin(suffix: str) -> frozenset[str]:
-    return _FAMILY.get(suffix, frozenset({suffix}))
 
 
 def _suffix(path: str) -> str:

@@ -264,7 +264,6 @@ async def _entry(git: Git, file: ChangedFile) -> bytes:
 
 
 async def _list_differing(git: Git, parent: str, tree: str) -> Collection[bytes]:
-    """The paths of files that differ between ``parent`` and a tree."""
     options = ("-r", "-z", "--name-only", "--no-renames", "--no-relative")
     compared = await git.run("diff-tree", *options, "--end-of-options", parent, tree, "--")
     return set(compared.stdout.split(b"\0")[:-1])

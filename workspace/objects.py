@@ -430,12 +430,12 @@ def _importable(listed: bytes) -> str | None:
     return module if module.isidentifier() else None
 
 
-def _fit_command_line(paths: Sequence[bytes], most: int = MEGABYTE) -> list[bytes]:
-    """As many paths as fit on a command line."""
+def _fit_command_line(paths: Sequence[bytes]) -> list[bytes]:
     fitting: list[bytes] = []
+    room = MEGABYTE
     for path in paths:
-        most -= len(path) + 9
-        if most < 0:
+        room -= len(path) + 9
+        if room < 0:
             break
         fitting.append(path)
     return fitting

@@ -8,8 +8,8 @@ from agents.llm.ask import Question
 from agents.prompts import load_prompt
 from agents.review.model.file_selection import ReadingLimits, is_only_text, select_files
 from agents.review.model.questions import flatten_markdown, frame_data
-from agents.review.model.rendering import clean_name
 from domain.globs import matches
+from domain.paths import clean_name
 from domain.review.changes import Change
 from domain.text.description import split_sections
 from domain.text.escaping import strip_invisible

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from agents.review.model.questions import flatten_markdown
-from agents.review.model.rendering import clean_name
+from domain.paths import clean_name
 from domain.review.findings import Finding
 
 _PASSAGE, _COMMENT, _BODY, _QUESTION = 800, 2_000, 3_000, 5_000  # characters

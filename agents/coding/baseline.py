@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from domain.runs.baseline import Baseline
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
 
 _LINE, _NAMED = 200, 20  # characters of each line, failed tests that are named
@@ -35,5 +35,5 @@ def render_baseline(baseline: Baseline | None, redact: Redact, *, says_words: bo
 
 
 def _flatten(text: str, redact: Redact) -> str:
-    line = redact(" ".join(strip_invisible(text).split()))
+    line = redact(flatten_text(text))
     return line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"

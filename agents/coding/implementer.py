@@ -15,14 +15,14 @@ from agents.loop.tools.history import make_history_tools
 from agents.loop.tools.run_tests import Test, make_run_tests
 from agents.loop.tools.tool import Tool
 from agents.loop.turns import Assignment
-from agents.prompts import load_prompt
+from agents.prompts import load_prompt, note_omitted, quote_lines
 from agents.prompts.conventions import render_conventions, render_elsewhere
 from agents.review.model.questions import frame_data
 from domain.review.reading import NO_CONVENTIONS, Conventions
 from domain.runs.baseline import Baseline
 from domain.runs.plan import Plan, Task, TaskId, Words
 from domain.runs.task_result import RequiredFix, Worked, find_mistakes
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
 from workspace.draft import Draft
 
@@ -174,21 +174,21 @@ def build_content(task: ImplementationTask, redact: Redact, *, says_words: bool 
 
 def _render_plan(plan: Plan) -> Iterator[str]:
     yield "== plan"
-    yield from _quote(plan.summary)
-    yield from (f"- Decided: {_flatten(each.decision)} Why: {_flatten(each.reason)}" for each in plan.decisions)
-    yield from (f"- Interface {_flatten(each.name)}: {_flatten(each.description)}" for each in plan.interfaces)
+    yield from quote_lines(plan.summary)
+    yield from (f"- Decided: {flatten_text(each.decision)} Why: {flatten_text(each.reason)}" for each in plan.decisions)
+    yield from (f"- Interface {flatten_text(each.name)}: {flatten_text(each.description)}" for each in plan.interfaces)
 
 
 def _render_task(task: Task | None) -> Iterator[str]:
     if task is None:
         yield "== your task: mend what is listed under `to fix`"
         return
-    yield f"== your task: {task.id} {_flatten(task.title)}"
-    yield from _quote(task.description)
+    yield f"== your task: {task.id} {flatten_text(task.title)}"
+    yield from quote_lines(task.description)
     yield "Files:"
-    yield from (f"- {_flatten(path)}" for path in task.files)
+    yield from (f"- {flatten_text(path)}" for path in task.files)
     yield "It is done when:"
-    yield from _quote(task.acceptance)
+    yield from quote_lines(task.acceptance)
 
 
 def _render_other_tasks(task: ImplementationTask) -> Iterator[str]:
@@ -199,8 +199,8 @@ def _render_other_tasks(task: ImplementationTask) -> Iterator[str]:
     done = {each.id: each.summary for each in task.done}
     yield "== other tasks"
     for each in others:
-        state = f"done: {_flatten(done[each.id])}" if each.id in done else "not done yet"
-        yield f"- {each.id} {_flatten(each.title)}; {state}"
+        state = f"done: {flatten_text(done[each.id])}" if each.id in done else "not done yet"
+        yield f"- {each.id} {flatten_text(each.title)}; {state}"
 
 
 def _render_areas(task: ImplementationTask) -> Iterator[str]:
@@ -213,7 +213,7 @@ def _render_areas(task: ImplementationTask) -> Iterator[str]:
     )
     for name, areas in named:
         if areas:
-            listed = [*map(_flatten, areas[:_AREAS]), *_note_omitted(len(areas) - _AREAS, "more")]
+            listed = [*map(flatten_text, areas[:_AREAS]), *note_omitted(len(areas) - _AREAS, "more")]
             yield f"{name}: {', '.join(listed)}"
 
 
@@ -224,10 +224,10 @@ def _render_to_fix(items: Sequence[RequiredFix], redact: Redact) -> Iterator[str
     yield "== to fix"
     room = _TO_FIX
     for index, item in enumerate(items):
-        lines = [f"- {_render_place(item, redact)}", *_quote(redact(item.message)[:_MESSAGE])]
+        lines = [f"- {_render_place(item, redact)}", *quote_lines(redact(item.message)[:_MESSAGE])]
         room -= sum(len(line) + 1 for line in lines)
         if room < 0:
-            yield from _note_omitted(len(items) - index, "more")
+            yield from note_omitted(len(items) - index, "more")
             return
         yield from lines
 
@@ -237,31 +237,17 @@ def _render_tried(tried: Sequence[TriedFix], redact: Redact) -> Iterator[str]:
     if not tried:
         return
     yield "== tried before"
-    yield from _note_omitted(len(tried) - _ATTEMPTS, "earlier attempts")
+    yield from note_omitted(len(tried) - _ATTEMPTS, "earlier attempts")
     for number, attempt in list(enumerate(tried, 1))[-_ATTEMPTS:]:
         yield f"Attempt {number} was to fix:"
         for item in attempt.to_fix[:_PROBLEMS]:
-            yield f"- {_render_place(item, redact)}: {_flatten(redact(item.message))[:_PLACE]}"
-        yield from _note_omitted(len(attempt.to_fix) - _PROBLEMS, "more")
+            yield f"- {_render_place(item, redact)}: {flatten_text(redact(item.message))[:_PLACE]}"
+        yield from note_omitted(len(attempt.to_fix) - _PROBLEMS, "more")
         yield "It answered:"
-        yield from _quote(redact(attempt.answer))
+        yield from quote_lines(redact(attempt.answer))
 
 
 def _render_place(item: RequiredFix, redact: Redact) -> str:
-    path, rule = (redact(_flatten(text))[:_PLACE] for text in (item.path, item.rule))
+    path, rule = (redact(flatten_text(text))[:_PLACE] for text in (item.path, item.rule))
     line = "" if item.line is None else f":{item.line}"
     return f"{item.id} {path}{line} {rule}".strip()
-
-
-def _quote(text: str) -> list[str]:
-    """Marks each line, so that none looks like a heading or a note of Forge."""
-    return [f"> {line}" for line in strip_invisible(text).split("\n")]
-
-
-def _flatten(text: str) -> str:
-    """A text on one line."""
-    return " ".join(strip_invisible(text).split())
-
-
-def _note_omitted(count: int, what: str) -> list[str]:
-    return [f"[{count:,} {what} are left out]"] if count > 0 else []

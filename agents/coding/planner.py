@@ -11,13 +11,13 @@ from agents.loop.loop import Agent
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.history import make_history_tools
 from agents.loop.turns import Assignment
-from agents.prompts import load_prompt
+from agents.prompts import load_prompt, note_omitted
 from agents.prompts.conventions import render_conventions, render_elsewhere
 from agents.review.model.questions import flatten_markdown, frame_data
 from domain.review.reading import NO_CONVENTIONS, Conventions
 from domain.runs.baseline import Baseline
 from domain.runs.plan import Plan, Planned, find_mistakes
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text, strip_invisible
 from domain.text.redaction import Redact
 from workspace.snapshot import Snapshot
 
@@ -240,7 +240,7 @@ def _render_instruction(task: PlanningTask, place: InstructionPlace, redact: Red
     yield f"Title: {redact(flatten_markdown(task.title, _TITLE))}"
     yield "It changes:"
     yield from (f"- {redact(_flatten(path))}" for path in place.changed[:_ENTRIES])
-    yield from _note_omitted(len(place.changed) - _ENTRIES, "files")
+    yield from note_omitted(len(place.changed) - _ENTRIES, "files")
     for each in place.shown:
         yield f"== {redact(_flatten(each.heading))}"
         yield _quote_code(each.text, _EXCERPT, redact) or "(empty)"
@@ -251,7 +251,7 @@ def _render_repository(task: PlanningTask, redact: Redact) -> Iterator[str]:
     yield f"Default branch: {_flatten(task.default_branch)}"
     yield "Top level:"
     yield from (f"- {redact(_flatten(entry))}" for entry in task.entries[:_ENTRIES])
-    yield from _note_omitted(len(task.entries) - _ENTRIES, "entries")
+    yield from note_omitted(len(task.entries) - _ENTRIES, "entries")
 
 
 def _render_asked(questions: Sequence[str], redact: Redact) -> Iterator[str]:
@@ -264,7 +264,7 @@ def _render_earlier(plan: Plan, redact: Redact) -> Iterator[str]:
     yield "== earlier plan"
     written = redact(strip_invisible(plan.model_dump_json(exclude_defaults=True)).replace("\n", " "))
     yield written[:_PLAN]
-    yield from _note_omitted(len(written) - _PLAN, "more characters")
+    yield from note_omitted(len(written) - _PLAN, "more characters")
 
 
 def _render_comments(title: str, said: Sequence[AuthoredText], redact: Redact) -> Iterator[str]:
@@ -273,7 +273,7 @@ def _render_comments(title: str, said: Sequence[AuthoredText], redact: Redact) -
         return
     shown = dict(_fit_comments(said, redact))
     yield f"== {title}"
-    yield from _note_omitted(len(said) - len(shown), "comments")
+    yield from note_omitted(len(said) - len(shown), "comments")
     for index in sorted(shown):
         yield f"{_render_author(said[index])}:"
         yield shown[index]
@@ -297,18 +297,14 @@ def _quote(text: str, most: int, redact: Redact) -> str:
     if not bare:
         return ""
     lines = [f"> {line}" for line in bare[:most].split("\n")]
-    return "\n".join([*lines, *_note_omitted(len(bare) - most, "more characters")])
+    return "\n".join([*lines, *note_omitted(len(bare) - most, "more characters")])
 
 
 def _quote_code(text: str, most: int, redact: Redact) -> str:
     """Marks each line of code, or of what a program printed, in which nothing is markup."""
     plain = redact(strip_invisible(text)).strip("\n")
     lines = [f"> {line}" for line in plain[:most].split("\n")] if plain else []
-    return "\n".join([*lines, *_note_omitted(len(plain) - most, "more characters")])
-
-
-def _note_omitted(count: int, what: str) -> list[str]:
-    return [f"[{count:,} {what} are left out]"] if count > 0 else []
+    return "\n".join([*lines, *note_omitted(len(plain) - most, "more characters")])
 
 
 def _render_author(said: AuthoredText) -> str:
@@ -317,4 +313,4 @@ def _render_author(said: AuthoredText) -> str:
 
 def _flatten(name: str) -> str:
     """An untrusted name on one line."""
-    return " ".join(strip_invisible(name).split())[:300]
+    return flatten_text(name)[:300]

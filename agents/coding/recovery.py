@@ -6,12 +6,12 @@ from itertools import chain, pairwise
 
 from pydantic import BaseModel, ConfigDict
 
-from agents.prompts import load_prompt
+from agents.prompts import load_prompt, quote_lines
 from domain.globs import matches
 from domain.review.avoidance import INSTEAD, LEGITIMATE
 from domain.runs.patches import ChangedFile, ChangeSet
 from domain.runs.recovery import HiddenFailure, RecoveryAttempt, Strategy
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
 
 _SHOWN, _LONGEST = 20, 2_000  # places of each attempt, and characters of an answer
@@ -93,26 +93,26 @@ def render_recovery(task: RecoveryTask | None, redact: Redact) -> Iterator[str]:
         yield "== recovery attempts so far"
     for number, (attempt, later) in enumerate(made, 1):
         yield f"Attempt {number}, strategy {attempt.strategy}, was about:"
-        yield from (f"- {_flatten(redact(f'{each.place} {each.rule}'))}" for each in attempt.hidden[:_SHOWN])
+        yield from (f"- {flatten_text(redact(f'{each.place} {each.rule}'))}" for each in attempt.hidden[:_SHOWN])
         yield "It answered:"
-        yield from _quote(redact(later.said)[:_LONGEST])
+        yield from quote_lines(redact(later.said)[:_LONGEST])
     if now.said:
         yield "The answer with which it was hidden:"
-        yield from _quote(redact(now.said)[:_LONGEST])
+        yield from quote_lines(redact(now.said)[:_LONGEST])
     for file in task.damaged:
-        yield f"== what was taken away: {_flatten(redact(file.path))}"
-        yield from _quote(redact(file.diff))
+        yield f"== what was taken away: {flatten_text(redact(file.path))}"
+        yield from quote_lines(redact(file.diff))
 
 
 def _render_place(hidden: HiddenFailure, redact: Redact) -> Iterator[str]:
-    yield f"- {_flatten(redact(f'{hidden.place} {hidden.rule}'))}"
-    yield from _quote(redact(hidden.what))
+    yield f"- {flatten_text(redact(f'{hidden.place} {hidden.rule}'))}"
+    yield from quote_lines(redact(hidden.what))
     if hidden.demanded:
         yield "  It demanded:"
-        yield from _quote(redact("\n".join(hidden.demanded)))
+        yield from quote_lines(redact("\n".join(hidden.demanded)))
     if hidden.output:
         yield "  It printed, at its end:"
-        yield from _quote(redact(hidden.output))
+        yield from quote_lines(redact(hidden.output))
     yield f"  Legitimate: {LEGITIMATE[hidden.kind]}"
     yield f"  Instead: {INSTEAD.get(hidden.kind, _INSTEAD)}."
 
@@ -122,11 +122,3 @@ def _describe_damage(file: ChangedFile) -> DamagedFile:
     before, after = ((side or b"").decode(errors="replace").splitlines() for side in (file.before, file.after))
     diff = "\n".join(unified_diff(before, after, "before", "now", n=_AROUND, lineterm=""))
     return DamagedFile(path=file.path, diff=diff if len(diff) <= _DIFF else f"{diff[:_DIFF]}\n[the rest is left out]")
-
-
-def _quote(text: str) -> list[str]:
-    return [f"> {line}" for line in strip_invisible(text).split("\n")]
-
-
-def _flatten(text: str) -> str:
-    return " ".join(strip_invisible(text).split())

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from agents.loop.loop import Agent
 from agents.loop.tools.files import make_file_tools
 from agents.loop.turns import Assignment
-from agents.prompts import load_prompt
+from agents.prompts import load_prompt, quote_lines
 from agents.review.model.questions import frame_data
 from domain.paths import clean_name
 from domain.runs.conflicts import ConflictHunk, Outside, ResolvedHunks, SideCommit, list_paths
@@ -67,10 +67,10 @@ def build_assignment(key: str, task: ConflictTask, redact: Redact) -> Assignment
 
 def _render(task: ConflictTask) -> Iterator[str]:
     yield "== pull request"
-    yield from _quote(" ".join(task.title.split())[:300])
+    yield from quote_lines(" ".join(task.title.split())[:300])
     if task.words:
         yield "== what people say about it"
-        yield from _quote(task.words[:_WORDS])
+        yield from quote_lines(task.words[:_WORDS])
     yield from _render_commits("on the branch", task.branch)
     yield from _render_commits("on the base", task.base)
     for path in list_paths(task.hunks):
@@ -86,7 +86,7 @@ def _render_commits(side: str, commits: Sequence[SideCommit]) -> Iterator[str]:
     yield f"== commits {side} that touched these files"
     for each in commits:
         yield f"{each.sha[:12]} {', '.join(map(clean_name, each.paths))}"
-        yield from _quote(each.message.strip()[:_MESSAGE])
+        yield from quote_lines(each.message.strip()[:_MESSAGE])
 
 
 def _render_hunk(hunk: ConflictHunk) -> Iterator[str]:
@@ -100,9 +100,4 @@ def _render_hunk(hunk: ConflictHunk) -> Iterator[str]:
     }
     for name, text in parts.items():
         yield f"{name}:{'' if text else ' nothing'}"
-        yield from _quote(text.removesuffix("\n")) if text else ()
-
-
-def _quote(text: str) -> list[str]:
-    """Marks each line, so that none looks like a heading or a note of Forge."""
-    return [f"> {line}" for line in strip_invisible(text).split("\n")]
+        yield from quote_lines(text.removesuffix("\n")) if text else ()

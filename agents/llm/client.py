@@ -31,8 +31,7 @@ from agents.llm.models import LanguageModel, find_key_variable
 from agents.llm.prices import compute_max_cost, count_upper_bound
 from domain.money import CallOutcome, Receipt, Refusal, Reservation, Usage
 from domain.ports import ModelBudget
-from domain.text.escaping import strip_invisible
-from domain.text.redaction import redact_outgoing
+from domain.text.escaping import flatten_redacted
 
 log = structlog.get_logger(__name__)
 
@@ -229,11 +228,8 @@ def find_stand_in(model: LanguageModel, failure: Refusal | str) -> LanguageModel
 def _explain_stand_in(model: LanguageModel, instead: LanguageModel, failure: Refusal | str) -> str:
     if isinstance(failure, Refusal) and instead is model.cheaper:
         return f"What is left of the budget does not allow {model.name}, so {instead.name} was asked."
-    return f"{_say(failure)} So {instead.name} was asked."
-
-
-def _say(failure: Refusal | str) -> str:
-    return failure if isinstance(failure, str) else failure.message
+    said = failure if isinstance(failure, str) else failure.message
+    return f"{said} So {instead.name} was asked."
 
 
 def _is_free(error: Exception) -> bool:
@@ -311,7 +307,7 @@ def read_reason(error: Exception) -> str:
     while isinstance(body, dict):
         told = cast(dict[str, Any], body)
         body = told.get("error") or told.get("message") or told.get("detail") or ""
-    said = " ".join(strip_invisible(redact_outgoing(str(body or ""))).split())
+    said = flatten_redacted(str(body or ""))
     return said if len(said) <= _LONGEST_REASON else said[:_LONGEST_REASON] + "…"
 
 

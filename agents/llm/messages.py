@@ -100,14 +100,13 @@ def define_tool(name: str, description: str, arguments: type[BaseModel]) -> Tool
 
 def join_texts(messages: Sequence[ModelMessage], sent: ModelRequestParameters) -> str:
     """Everything that the provider counts as input, as one text."""
-    tools = (f"{each.name} {each.description} {each.parameters_json_schema}" for each in _tools(sent))
+    tools = (
+        f"{each.name} {each.description} {each.parameters_json_schema}"
+        for each in (*sent.function_tools, *sent.output_tools)
+    )
     parts = (_text(part) for message in messages for part in message.parts)
     instructions = next((each.instructions for each in messages if isinstance(each, ModelRequest)), None)
     return "".join((instructions or "", *parts, *tools))
-
-
-def _tools(sent: ModelRequestParameters) -> list[ToolDefinition]:
-    return [*sent.function_tools, *sent.output_tools]
 
 
 def _text(part: object) -> str:

@@ -76,7 +76,6 @@ def refuse(tool: str, why: str) -> Result:
 
 
 def _list_asked(turn: Turn) -> frozenset[tuple[str, str]]:
-    """What a turn looks up, each once."""
     return frozenset((use.tool, use.arguments) for use in turn.uses if use.tool != REPORT)
 
 

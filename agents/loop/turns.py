@@ -134,12 +134,8 @@ def digest_turn(
     It includes the assignment's key: the same words in a later assignment meet files that the first one changed. It
     leaves the instructions out: what is done stays done when a new version of Forge words them otherwise.
     """
-    seen = [(_summarize(each.turn), each.results) for each in past]
+    seen = [((each.turn.text, [(use.tool, use.arguments) for use in each.turn.uses]), each.results) for each in past]
     return "turn " + digest(model.name, assignment.key, assignment.content, schema.__name__, seen)
-
-
-def _summarize(turn: Turn) -> tuple[str, Sequence[tuple[str, str]]]:
-    return turn.text, [(use.tool, use.arguments) for use in turn.uses]
 
 
 def _turn(key: str, response: ModelResponse | Refusal | str, calls: tuple[ModelCall, ...]) -> Turn:

@@ -11,16 +11,18 @@ from ast_grep_py import SgNode, SgRoot
 from pydantic import JsonValue
 
 from agents.syntax.languages import DATA, find_language
-from domain.paths import holds_prose, is_document
+from domain.paths import holds_prose, is_document, runs_as_text
 from domain.text.hidden_characters import (
     FileWords,
     HiddenText,
     find_alike,
+    find_control,
     find_false_host,
     find_hidden_message,
     find_invisible,
     find_line_end,
     find_turned,
+    find_unseen,
     has_imitation,
     list_own_scripts,
     may_deceive,
@@ -57,8 +59,6 @@ def find_hidden_text(request: Any) -> JsonValue:
 
 
 def _find(path: str, text: str, odd: Sequence[tuple[int, str]], *, is_whole: bool) -> Iterator[tuple[int, HiddenText]]:
-    if not odd:
-        return
     language = find_language(path) if is_whole else None
     if is_document(path):
         known, fenced = read_words(text), list_fenced_lines(text.split("\n"))
@@ -79,7 +79,8 @@ def _find(path: str, text: str, odd: Sequence[tuple[int, str]], *, is_whole: boo
     else:
         code = _Code(path, text, None if language in DATA else language)
         found = ((number, find_line_end(path, line) or code.find(number, line)) for number, line in odd)
-    yield from ((number, each) for number, each in found if each is not None)
+    controls = {number: find_control(line) for number, line in odd}
+    yield from ((number, each) for number, first in found if (each := first or controls[number]) is not None)
 
 
 class _Code:
@@ -89,6 +90,7 @@ class _Code:
         self._path, self._text, self._language = path, text, language
         self._root: SgNode | None = None
         self._lines = text.split("\n")
+        self._is_program = runs_as_text(path) or text.startswith("#!")
         self._scripts = list_script_lines(self._lines) if language is None else frozenset[int]()
         self._children: dict[tuple[int, int], tuple[Sequence[SgNode], Sequence[tuple[int, int]]]] = {}
 
@@ -116,7 +118,9 @@ class _Code:
         shown = line.removeprefix("\ufeff") if number == 1 else line
         cut = len(line) - len(shown)
         columns = [
-            each.column for each in (*find_invisible(line), *find_alike(line, self._words)) if each.column >= cut
+            each.column
+            for each in (*find_invisible(line), *find_alike(line, self._words), *self._find_unseen(line))
+            if each.column >= cut
         ]
         if not columns and find_turned(line) is None:
             return find_false_host(line)
@@ -127,7 +131,12 @@ class _Code:
             found = {self._find_place(number, line, column) for column in at}
             places = sorted((place for place in found if place), key=lambda place: place.start)
             places = [LinePart(place.kind, max(place.start - cut, 0), place.end - cut) for place in places]
-        return find_in_program(shown, self._words, places)
+        return find_in_program(shown, self._words, places, [*self._find_unseen(shown)])
+
+    def _find_unseen(self, line: str) -> Iterator[HiddenText]:
+        """Only where comments and strings can be told from code."""
+        if self._is_program:
+            yield from find_unseen(self._path, line)
 
     def _find_place(self, number: int, line: str, column: int) -> LinePart | None:
         """The part of a string or comment on a line that holds a column; None if it is code."""

@@ -120,7 +120,6 @@ def _name(run: WorkflowRun, job: str) -> str:
 
 
 def _describe_without_log(job: Job) -> str:
-    """What is known about a job without its log."""
     if not wants_log(job):
         return ""
     where = f"The step “{job.failed_step[:200]}” failed" if job.failed_step else f"It ended as {job.conclusion}"

@@ -10,7 +10,6 @@ from agents.llm.ask import Question
 from agents.prompts import load_prompt
 from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
 from agents.review.model.questions import frame_data, strip_hidden
-from agents.review.model.rendering import clean_name
 from agents.testing.failure_classes import classify_failure, find_exception_line
 from agents.testing.failures import (
     MOST_COMMANDS,
@@ -20,11 +19,11 @@ from agents.testing.failures import (
     note_omitted,
     render_failures,
 )
-from domain.paths import is_source, namesake
+from domain.paths import clean_name, is_source, namesake
 from domain.review.changes import Change
 from domain.runs.task_result import RequiredFix
 from domain.runs.testing import LAST_LINE, Analysis, FailureClass, TestCase, TestRun
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
 
 FIXABLE = 0.7
@@ -245,7 +244,7 @@ def _is_fixable(analysis: Analysis) -> bool:
 
 
 def _message(case: TestCase, analysis: Analysis) -> str:
-    what = " ".join(strip_invisible(case.message or find_exception_line(case)).split())[:_WHAT]
+    what = flatten_text(case.message or find_exception_line(case))[:_WHAT]
     return (
         f"It fails: {what}\n"
         f"Root cause: {analysis.root_cause[:_CAUSE]}\n"

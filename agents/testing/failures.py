@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.review.model.rendering import clean_name
 from agents.testing.absence import Absence, find_absence
 from domain.globs import matches
+from domain.paths import clean_name
 from domain.runs.output_lines import pick_failures
 from domain.runs.testing import (
     LONGEST_ID,

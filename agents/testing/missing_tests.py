@@ -1,7 +1,7 @@
 """Finds the tests that a change lacks: for added lines that no test runs, and for sources without any tests."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from domain.paths import is_manifest, is_source, is_test
 from domain.runs.task_result import RequiredFix
@@ -61,7 +61,7 @@ def _find_uncovered(coverage: DiffCoverage, sources: Collection[str]) -> Iterato
     """The files with added lines that did not run, those with most of them first."""
     uncovered = {path: lines for path, lines in coverage.uncovered.items() if lines and path in sources}
     few = {path for path, lines in uncovered.items() if len(lines) < FEW_LINES}
-    if _count_lines(uncovered, few) < SMALL_SHARE * coverage.total:
+    if sum(len(uncovered[path]) for path in few) < SMALL_SHARE * coverage.total:
         uncovered = {path: lines for path, lines in uncovered.items() if path not in few}
     for path, lines in sorted(uncovered.items(), key=lambda item: (-len(item[1]), item[0])):
         message = (
@@ -69,7 +69,3 @@ def _find_uncovered(coverage: DiffCoverage, sources: Collection[str]) -> Iterato
             "that fail if they are wrong."
         )
         yield RequiredFix(path=path, line=lines[0], rule=MISSING, message=message)
-
-
-def _count_lines(uncovered: Mapping[str, Sequence[int]], paths: Collection[str]) -> int:
-    return sum(len(uncovered[path]) for path in paths)

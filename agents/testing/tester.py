@@ -39,8 +39,8 @@ from domain.config.configuration import Commands
 from domain.errors import CodeAccessError, ToolError
 from domain.review.changes import Change
 from domain.review.review import RiskLevel
-from domain.runs.baseline import Baseline, excuse_commands, excuse_failures, forget_lines
-from domain.runs.output_lines import count_lines, count_passes
+from domain.runs.baseline import Baseline, excuse_commands, excuse_failures, forget_output
+from domain.runs.output_lines import count_mistakes, digest_output
 from domain.runs.testing import (
     CHECKS,
     LONGEST_MESSAGE,
@@ -139,11 +139,11 @@ class Tester:
 
         :param level: the risk of the change, which decides how many tests run.
         """
-        return forget_lines(await self._run(change, level, ()))
+        return forget_output(await self._run(change, level, ()))
 
     async def test_named(self, change: Change, names: Sequence[str]) -> TestRun:
         """The same with named tests only: files, or for pytest also single tests."""
-        return forget_lines(await self._run(change, RiskLevel.low, names))
+        return forget_output(await self._run(change, RiskLevel.low, names))
 
     async def test_base(self, commit: str) -> TestRun:
         """All tests of a commit that no change is compared with, and what failed commands say without a report."""
@@ -463,7 +463,7 @@ class _CheckoutRunner:
         uncovered = await self._read_coverage(command)
         is_whole = done.stdout.is_complete and done.stderr.is_complete
         is_compared = done.status != 0 and not cases and is_whole
-        lines, passes = await asyncio.to_thread(_count, printed, command.kind) if is_compared else (None, None)
+        mistakes, digest = await asyncio.to_thread(_keep, printed, command.kind) if is_compared else (None, "")
         return CommandResult(
             kind=command.kind,
             line=command.line[:_CUT_LINE],
@@ -475,8 +475,8 @@ class _CheckoutRunner:
             writes_report=command.writes_report,
             report_problem=(lacks or problem or uncovered)[:500],
             has_bad_coverage=bool(uncovered),
-            lines=lines,
-            passes=passes,
+            mistakes=mistakes,
+            digest=digest,
         )
 
     def _add_environment(self, command: ProjectCommand) -> ProjectCommand:
@@ -576,11 +576,10 @@ def _is_set_up(run: TestRun) -> bool:
     return all(result.is_successful for result in run.commands if result.kind == "setup")
 
 
-def _count(printed: bytes, kind: CommandKind) -> tuple[dict[str, int] | None, dict[str, int] | None]:
-    """What the lines of an output say, and which tests passed by them."""
+def _keep(printed: bytes, kind: CommandKind) -> tuple[dict[str, int] | None, str]:
+    """What is kept of an output for a comparison: the mistakes of a check, or a digest of what tests say."""
     said = printed.decode(errors="replace")
-    is_check = kind in CHECKS
-    return count_lines(said, is_check=is_check), None if is_check else count_passes(said)
+    return (count_mistakes(said), "") if kind in CHECKS else (None, digest_output(said))
 
 
 def _redact_cases(cases: Sequence[TestCase]) -> tuple[TestCase, ...]:

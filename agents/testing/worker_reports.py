@@ -28,7 +28,7 @@ class _Cases(BaseModel):
 
 
 async def read_cases(
-    form: ReportFormat, document: bytes, place: RepositoryPlace, pool: WorkerPool, seconds: float = _SECONDS
+    form: ReportFormat, document: bytes, place: RepositoryPlace, pool: WorkerPool
 ) -> tuple[TestCase, ...]:
     """The tests of a report.
 
@@ -41,7 +41,7 @@ async def read_cases(
         "paths": [*place.paths],
         "sources": dict(place.sources),
     }
-    answer = _unwrap(await pool.call("report", request, seconds))
+    answer = _unwrap(await pool.call("report", request, _SECONDS))
     return _validate(TypeAdapter(_Cases), {"cases": answer}, "the report of the tests").cases
 
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.cli.lookup import find_gate, find_repositories, find_run, parse_period
-from bot.cli.output import output, plain, print_lines
+from bot.cli.output import output, print_lines
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.errors import ForgeError, UnknownName
 from domain.gates import STANDARD_GATES
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_redacted, strip_invisible
 from memory.db.engine import Database
 from memory.ledger import audit
 from memory.ledger.audit import EventFilter
@@ -100,8 +100,8 @@ def _render_entry(entry: AuditEntry) -> list[str]:
         told.why and f"why: {told.why}",
         told.words and f"“{told.words}”",
     ]
-    head = f"{entry.event.time:%Y-%m-%d %H:%M:%S}  {plain(place + run)}  {plain(told.what)}"
-    return [head, *(f"{' ' * 21}{plain(detail)}" for detail in details if detail)]
+    head = f"{entry.event.time:%Y-%m-%d %H:%M:%S}  {flatten_redacted(place + run)}  {flatten_redacted(told.what)}"
+    return [head, *(f"{' ' * 21}{flatten_redacted(detail)}" for detail in details if detail)]
 
 
 # --- exports ------------------------------------------------------------------------------------------------------

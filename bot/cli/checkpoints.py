@@ -13,10 +13,11 @@ from bot.settings import Installation
 from domain.errors import ForgeError, UnknownName
 from domain.runs.patches import NO_CHANGES, ChangeSet
 from domain.runs.work_checkpoint import Link, RollbackProblem, RollbackRefusal, WorkCheckpoint, WorkKey, load_states
+from domain.text.escaping import flatten_redacted
 from memory.db.engine import Database
 from memory.runs import work_checkpoints
 from messages import checkpoints as texts
-from messages.work_diff import flatten, name_change, render_diff
+from messages.work_diff import name_change, render_diff
 from pipeline.issue.coding.rollback import RollbackRequest, find_checkpoint, take_back
 from safety.checkpoint_limits import find_exceeded
 
@@ -33,7 +34,7 @@ async def show_timeline(settings: Installation, run: str) -> None:
         run_id = await find_run(database, run)
         made = await work_checkpoints.list_of_run(database, run_id)
         exceeded = find_exceeded(await work_checkpoints.load_facts(database, run_id))
-    remark = [flatten(texts.describe_exceeded(exceeded))] if exceeded is not None else []
+    remark = [flatten_redacted(texts.describe_exceeded(exceeded))] if exceeded is not None else []
     none = f"Run {run_id} has no checkpoints of an agent's work."
     print_lines(*([*render_timeline(made), *remark] or [none]))
 
@@ -94,7 +95,7 @@ async def _find(database: Database, shown: str) -> WorkCheckpoint:
 def _refuse(refusal: RollbackRefusal) -> ForgeError:
     if refusal.problem is not RollbackProblem.unknown:
         return ForgeError(texts.refuse_rollback(refusal))
-    shown = flatten(refusal.asked)
+    shown = flatten_redacted(refusal.asked)
     return UnknownName(f"There is no checkpoint {shown}.", "`forge runs --checkpoints RUN` lists those of a run.")
 
 
@@ -112,7 +113,7 @@ def render_timeline(made: Sequence[WorkCheckpoint]) -> list[str]:
 
 
 def _render_chain(key: WorkKey, chain: Sequence[WorkCheckpoint]) -> Iterator[str]:
-    yield f"{flatten(key.work)}, on {key.base[:7]}"
+    yield f"{flatten_redacted(key.work)}, on {key.base[:7]}"
     for each in chain:
         restored = next((other for other in chain if other.id == each.restores), None)
         yield f"  {_describe(each, restored)}"
@@ -123,7 +124,7 @@ def _describe(checkpoint: WorkCheckpoint, restored: WorkCheckpoint | None) -> st
     """One line: when, why, how much, and what it took."""
     parts = [
         f"{checkpoint.short_id}  {checkpoint.at:%Y-%m-%d %H:%M:%S}",
-        flatten(texts.describe_cause(checkpoint, restored)),
+        flatten_redacted(texts.describe_cause(checkpoint, restored)),
         f"files {checkpoint.files}, changed {checkpoint.changed}",
     ]
     if checkpoint.restores is None:
@@ -134,9 +135,9 @@ def _describe(checkpoint: WorkCheckpoint, restored: WorkCheckpoint | None) -> st
 
 def _render_words(checkpoint: WorkCheckpoint, indent: int) -> Iterator[str]:
     if checkpoint.said.strip():
-        yield f"{' ' * indent}said: “{flatten(checkpoint.said)[:_WORDS]}”"
+        yield f"{' ' * indent}said: “{flatten_redacted(checkpoint.said)[:_WORDS]}”"
     for each in checkpoint.refused:
-        yield f"{' ' * indent}not kept: {flatten(each)}"
+        yield f"{' ' * indent}not kept: {flatten_redacted(each)}"
 
 
 def render_one(checkpoint: WorkCheckpoint, chain: Sequence[Link], states: Mapping[str, ChangeSet]) -> list[str]:
@@ -150,9 +151,10 @@ def render_one(checkpoint: WorkCheckpoint, chain: Sequence[Link], states: Mappin
     earlier = NO_CHANGES if before is None else states[before.id]
     changed = states[checkpoint.id].since(earlier).files
     since = "the base" if before is None else f"{before.short_id}, the one before"
+    work = flatten_redacted(checkpoint.key.work)
     return [
         _describe(checkpoint, restored),
-        f"  C-{checkpoint.id}, number {checkpoint.number} of {flatten(checkpoint.key.work)}, on {checkpoint.key.base}",
+        f"  C-{checkpoint.id}, number {checkpoint.number} of {work}, on {checkpoint.key.base}",
         *_render_words(checkpoint, 2),
         f"  changed since {since}: {', '.join(map(name_change, changed)) or 'nothing'}",
     ]

@@ -6,12 +6,13 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from bot.cli.lookup import find_repositories, take_only
-from bot.cli.output import plain, print_json, print_lines
+from bot.cli.output import print_json, print_lines
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.deployments.deployment import Step
 from domain.deployments.health import Signal
+from domain.text.escaping import flatten_redacted
 from memory.reports import past_deployments
 from memory.reports.past_deployments import PastDeployment
 from messages.audit import format_duration
@@ -60,13 +61,13 @@ def render_line(past: PastDeployment, now: datetime) -> str:
     :param now: up to which one counts that is not over.
     """
     deployment = past.deployment
-    who = f" by {plain(deployment.ordered_by)}" if deployment.ordered_by else ""
+    who = f" by {flatten_redacted(deployment.ordered_by)}" if deployment.ordered_by else ""
     took = format_duration(((deployment.finished_at or now) - deployment.created_at).total_seconds())
     return "  ".join(
         [
             deployment.short_id,
-            plain(past.repository),
-            plain(deployment.environment),
+            flatten_redacted(past.repository),
+            flatten_redacted(deployment.environment),
             deployment.sha[:7],
             f"{deployment.state.value} ({deployment.percentage} %)",
             f"{deployment.cause.value}{who}",
@@ -84,7 +85,7 @@ def render_deployment(past: PastDeployment, now: datetime) -> list[str]:
     return [
         render_line(past, now),
         f"  run {deployment.run_id}, of #{deployment.number}; risk {risk}{before}",
-        *([f"  {plain(deployment.detail)}"] if deployment.detail else []),
+        *([f"  {flatten_redacted(deployment.detail)}"] if deployment.detail else []),
         *(line for step in past.steps for line in _render_step(step)),
     ]
 
@@ -122,10 +123,10 @@ def _render_step(step: Step) -> Iterator[str]:
 
 
 def _render_signal(signal: Signal) -> str:
-    problem = f"  {plain(signal.problem)}" if signal.problem else ""
+    problem = f"  {flatten_redacted(signal.problem)}" if signal.problem else ""
     figures = f"{_format_figure(signal.before)} before, {_format_figure(signal.now)} now"
     course = draw_course(signal.history, signal.before)
-    return f"{plain(signal.name)}  {signal.health.value}  {figures}  {course}{problem}"
+    return f"{flatten_redacted(signal.name)}  {signal.health.value}  {figures}  {course}{problem}"
 
 
 def _format_figure(value: float | None) -> str:

@@ -12,7 +12,7 @@ from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.config.deploy import is_environment
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text, strip_invisible
 from memory.deployments import feedback_tokens, problems
 from memory.deployments.feedback_tokens import FeedbackToken
 from memory.reports import costs
@@ -48,7 +48,7 @@ def create_command(
     ] = None,
 ) -> None:
     """Make a token for one repository, and show it once. Several may be in use, so that one can replace another."""
-    plain = " ".join(strip_invisible(name).split())
+    plain = flatten_text(name)
     if not 0 < len(plain) <= LONGEST_NAME:
         raise typer.BadParameter(f"A name has 1 to {LONGEST_NAME} characters.")
     if environment is not None and not is_environment(environment):

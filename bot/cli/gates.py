@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from bot.cli.lookup import find_gate
-from bot.cli.output import plain, print_lines, print_table
+from bot.cli.output import print_lines, print_table
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.gates import Gate, GateState
+from domain.text.escaping import flatten_redacted
 from domain.verdicts import Reason
 from memory.gates import gates
 from memory.gates.gates import GateStatistics
@@ -47,10 +48,10 @@ def render_gate(gate: Gate, web_url: str) -> list[str]:
     """The question, its reasons, the possible answers, and the answer given."""
     request = gate.request
     return [
-        f"{gate.short_id}  {plain(gate.name)}  {gate.state.value}  {_place(gate)}  head {gate.head_sha[:7]}",
-        f"  {plain(request.prompt)}",
+        f"{gate.short_id}  {flatten_redacted(gate.name)}  {gate.state.value}  {_place(gate)}  head {gate.head_sha[:7]}",
+        f"  {flatten_redacted(request.prompt)}",
         *_render_reasons(request.reasons, 2),
-        *([f"  {plain(option.command)}: {plain(option.effect)}" for option in request.options]),
+        *([f"  {flatten_redacted(option.command)}: {flatten_redacted(option.effect)}" for option in request.options]),
         f"  {_describe_authority(gate)}",
         *_render_answer(gate),
         *(f"  {address}" for address in list_addresses(gate, web_url)),
@@ -69,7 +70,7 @@ def list_addresses(gate: Gate, web_url: str) -> Iterator[str]:
 
 def _render_brief(gate: Gate, web_url: str) -> Iterator[str]:
     state = f"waits until {gate.until:%Y-%m-%d %H:%M} UTC" if gate.is_waiting else _describe_decision(gate)
-    yield f"{gate.short_id}  {plain(gate.name)}  {_place(gate)}  {state}"
+    yield f"{gate.short_id}  {flatten_redacted(gate.name)}  {_place(gate)}  {state}"
     if gate.is_waiting:
         yield f"    {_describe_authority(gate)}"
         yield f"    {[*list_addresses(gate, web_url)][-1]}"
@@ -79,14 +80,14 @@ def _describe_decision(gate: Gate) -> str:
     decision = gate.decision
     if decision is None:
         return gate.state.value
-    by = f" by {plain(decision.deciders)}" if decision.by_login else ""
+    by = f" by {flatten_redacted(decision.deciders)}" if decision.by_login else ""
     return f"{gate.state.value}{by}, after {format_duration((decision.at - gate.asked_at).total_seconds())}"
 
 
 def _describe_authority(gate: Gate) -> str:
     request = gate.request
-    passed = f"; {plain(gate.delegate)} was asked to decide" if gate.delegate else ""
-    told = f"; then {plain(', '.join(request.escalate))} will be told" if request.escalate else ""
+    passed = f"; {flatten_redacted(gate.delegate)} was asked to decide" if gate.delegate else ""
+    told = f"; then {flatten_redacted(', '.join(request.escalate))} will be told" if request.escalate else ""
     return f"Who may decide: {name_deciders(request)}{passed}. Until {gate.until:%Y-%m-%d %H:%M} UTC{told}."
 
 
@@ -99,16 +100,16 @@ def _render_answer(gate: Gate) -> Iterator[str]:
     if gate.decision.shown:
         yield f"  about head {gate.head_sha[:7]}, shown as {gate.decision.shown}"
     if gate.decision.words:
-        yield f"  “{plain(gate.decision.words)}”"
+        yield f"  “{flatten_redacted(gate.decision.words)}”"
     if gate.decision.waived:
         yield "  Nobody else has the role, so the rule on authors was waived."
 
 
 def _render_reasons(reasons: Sequence[Reason], indent: int) -> Iterator[str]:
     for reason in reasons:
-        yield f"{' ' * indent}- {plain(reason.text)}"
+        yield f"{' ' * indent}- {flatten_redacted(reason.text)}"
         yield from _render_reasons(reason.children, indent + 2)
 
 
 def _place(gate: Gate) -> str:
-    return plain(f"{gate.repository.full_name}#{gate.number}")
+    return flatten_redacted(f"{gate.repository.full_name}#{gate.number}")

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from bot.cli.output import plain
 from domain.memories.jsonl import ExportedMemory, LineMistake
 from domain.memories.memory import Memory, Use, compute_confidence
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_redacted, strip_invisible
+from domain.text.phrases import format_moment
 from memory.learned.catalogue import CatalogueEntry, MemoryHistory, Recall
 from messages.memory_file import OUTCOMES, USES, describe_memory_event
 from safety.memory_consolidation import to_pattern
@@ -28,7 +28,7 @@ def render_brief(shelved: CatalogueEntry, names: Mapping[int, str], now: datetim
         f"{memory.short_id}  {memory.kind}  {_describe_place(memory, names)}  "
         f"{state}{pinned}  {_describe_uses(shelved)}"
     )
-    text = plain(memory.content)
+    text = flatten_redacted(memory.content)
     yield f"    {text if len(text) <= _WIDTH else text[: _WIDTH - 1] + '…'}"
     yield from (f"    {line}" for line in _render_pattern(shelved, now))
 
@@ -37,16 +37,16 @@ def render_memory(story: MemoryHistory, names: Mapping[int, str], now: datetime)
     """Everything about a memory."""
     shelved, memory = story.entry, story.entry.memory
     yield f"{memory.short_id}  {memory.kind}  {_describe_place(memory, names)}  {memory.id}"
-    yield f"  {plain(memory.content)}"
+    yield f"  {flatten_redacted(memory.content)}"
     yield from (f"  {line}" for line in _render_pattern(shelved, now))
     if memory.context:
-        yield f"  When it matters: {plain(memory.context)}"
+        yield f"  When it matters: {flatten_redacted(memory.context)}"
     if memory.tags:
-        yield f"  Tags: {plain(', '.join(memory.tags))}"
-    yield f"  Source: {plain(memory.source)} ({memory.origin}), {_at(memory.created_at)}"
+        yield f"  Tags: {flatten_redacted(', '.join(memory.tags))}"
+    yield f"  Source: {flatten_redacted(memory.source)} ({memory.origin}), {format_moment(memory.created_at)}"
     yield f"  {_describe_confidence(memory, now)}"
     if memory.archived_at is not None:
-        yield f"  Archived {_at(memory.archived_at)}: {memory.archived_why or ''}"
+        yield f"  Archived {format_moment(memory.archived_at)}: {memory.archived_why or ''}"
     yield from _render_history(story)
     yield from _render_recalls(story, shelved)
 
@@ -68,7 +68,7 @@ def render_remaining(story: MemoryHistory) -> Iterator[str]:
 
 
 def _describe_place(memory: Memory, names: Mapping[int, str]) -> str:
-    return plain(names.get(memory.repository_id, f"repository {memory.repository_id}"))
+    return flatten_redacted(names.get(memory.repository_id, f"repository {memory.repository_id}"))
 
 
 def _describe_uses(shelved: CatalogueEntry) -> str:
@@ -88,7 +88,7 @@ def _describe_confidence(memory: Memory, now: datetime) -> str:
 
 def _render_history(story: MemoryHistory) -> Iterator[str]:
     """Its uses and people's changes, in order."""
-    used = [(at, f"{USES.get(use, use)} ({plain(cause)})") for at, use, cause in story.uses]
+    used = [(at, f"{USES.get(use, use)} ({flatten_redacted(cause)})") for at, use, cause in story.uses]
     done = [(event.time, describe_memory_event(event)) for event in story.events]
     taught = [
         f"  Taught by {each.by}'s dismissal of {each.finding} in #{each.number}"
@@ -97,7 +97,7 @@ def _render_history(story: MemoryHistory) -> Iterator[str]:
     ]
     yield from taught
     for at, what in sorted([*used, *done]):
-        yield f"  {_at(at)}  {what}"
+        yield f"  {format_moment(at)}  {what}"
 
 
 def _render_recalls(story: MemoryHistory, shelved: CatalogueEntry) -> Iterator[str]:
@@ -108,12 +108,8 @@ def _render_recalls(story: MemoryHistory, shelved: CatalogueEntry) -> Iterator[s
 def _describe_recall(recall: Recall) -> str:
     where = "" if recall.number is None else f" in #{recall.number}"
     came = OUTCOMES.get(recall.outcome, recall.outcome)
-    task = plain(recall.task)
-    return f"{_at(recall.at)}  run …{recall.run_id[-6:]}{where}, {task}, place {recall.rank}: {plain(came)}"
-
-
-def _at(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC"
+    came, task = map(flatten_redacted, (came, recall.task))
+    return f"{format_moment(recall.at)}  run …{recall.run_id[-6:]}{where}, {task}, place {recall.rank}: {came}"
 
 
 def describe_mistakes(named: str, mistakes: Sequence[LineMistake]) -> str:

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from bot.cli import lookup
-from bot.cli.output import plain, print_json, print_lines, print_table
+from bot.cli.output import print_json, print_lines, print_table
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.metrics import WEEK, Series, find_end_of_day, render_trend
 from domain.review.avoidance import MEMORY_DAYS, DetectorRecord
 from domain.review.feedback import DismissalScope, FindingFeedback
+from domain.text.escaping import flatten_redacted
 from memory.findings import feedback, findings
 from memory.reports import metrics
 from messages.metrics import UNKNOWN, format_value
@@ -123,4 +124,4 @@ def detectors_to_json(records: Mapping[str, DetectorRecord], listed: Sequence[Fi
 def _describe(listed: FindingFeedback) -> str:
     where = listed.path if listed.scope is DismissalScope.file else "the whole repository"
     text = f"{listed.rule} may pass in {where} until {listed.until:%Y-%m-%d}, by {listed.by}: {listed.reason}"
-    return plain(text)
+    return flatten_redacted(text)

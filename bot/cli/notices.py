@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from datetime import datetime
 
 from bot.cli import lookup
-from bot.cli.output import plain, print_json, print_lines
+from bot.cli.output import print_json, print_lines
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.notify_targets import load_notice_access
@@ -14,7 +13,8 @@ from bot.settings import Installation, Settings
 from domain.errors import ForgeError, UnknownName
 from domain.ids import new_id
 from domain.notices import NoticeAccess, NoticeFormat, make_key, parse_key, show_secret
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_redacted, strip_invisible
+from domain.text.phrases import format_moment
 from memory.db.engine import Database
 from memory.deliveries.notices import notices, targets
 from memory.deliveries.notices.notices import FAILED, STATES, StoredNotice
@@ -47,18 +47,19 @@ def _to_lines(found: Sequence[StoredNotice], failing: Sequence[TargetState]) -> 
     if not found:
         yield "There are no notices."
     for each in failing:
-        since = "" if each.failing_since is None else f" since {_when(each.failing_since)}"
-        how = "wants nothing any more" if each.gone_at else f"fails{since}, next attempt {_when(each.retry_at)}"
-        yield plain(f"! {describe_target(each.key)} {how}: {each.problem}")
+        since = "" if each.failing_since is None else f" since {format_moment(each.failing_since)}"
+        how = "wants nothing any more" if each.gone_at else f"fails{since}, next attempt {format_moment(each.retry_at)}"
+        yield flatten_redacted(f"! {describe_target(each.key)} {how}: {each.problem}")
 
 
 def _describe(stored: StoredNotice) -> Iterator[str]:
     told = sum_up(stored.notice, stored.more) if stored.more else stored.notice
     tries = "" if stored.attempts < 2 else f", {stored.attempts} attempts"
-    parts = (_when(stored.created_at), told.type, f"{stored.state}{tries}", describe_target(stored.target), told.title)
-    yield "  ".join(map(plain, parts))
+    created, target = format_moment(stored.created_at), describe_target(stored.target)
+    parts = (created, told.type, f"{stored.state}{tries}", target, told.title)
+    yield "  ".join(map(flatten_redacted, parts))
     if stored.problem:
-        yield f"    {plain(stored.problem)}"
+        yield f"    {flatten_redacted(stored.problem)}"
 
 
 def _to_json(stored: StoredNotice) -> dict[str, object]:
@@ -84,10 +85,6 @@ def _state_json(state: TargetState) -> dict[str, object]:
         "retry_at": state.retry_at.isoformat(),
         "problem": state.problem,
     }
-
-
-def _when(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
 async def try_target(settings: Settings, named: str, repository: str | None) -> None:

@@ -20,11 +20,6 @@ _WIDE = 400
 """Columns where no terminal is: a row of a table stays one line, and nothing is cut."""
 
 
-def plain(text: str) -> str:
-    """Text of others on one line, without control sequences and secrets."""
-    return " ".join(strip_invisible(redact_outgoing(text)).split())
-
-
 def print_lines(*lines: str) -> None:
     """Print lines as they are.
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from bot import current_database
 from bot.cli.lookup import find_run
-from bot.cli.output import plain, print_lines, print_table
+from bot.cli.output import print_lines, print_table
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.review.review import Review
 from domain.runs.run import RunState
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_redacted, strip_invisible
 from memory.db.engine import Database, sync_engine
 from memory.db.tables.runs import RunRow
 from memory.deliveries import deliveries as stored
@@ -99,7 +99,8 @@ async def show_failed(settings: Installation, limit: int) -> None:
         found = await stored.list_failures(database, limit)
     print_lines(
         *(
-            f"{plain(each.guid)}  {each.at:%Y-%m-%d %H:%M:%S}  {plain(f'{each.event} {each.action}')}  "
+            f"{flatten_redacted(each.guid)}  {each.at:%Y-%m-%d %H:%M:%S}  "
+            f"{flatten_redacted(f'{each.event} {each.action}')}  "
             f"{strip_invisible(each.reason)}"
             for each in found
         )

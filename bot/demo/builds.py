@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from simulator import Simulator
-from simulator.state import PullRequest, Repository, WorkflowRun
+from simulator.state import Repository, WorkflowRun
 from workspace.checkout import check_out
 from workspace.git import Git
 from workspace.objects import Objects
@@ -52,7 +52,7 @@ class Builds:
         """A run for each head that has none; the base comes first, as others are compared with it."""
         git, opened = self.repository.git, (each for each in self.repository.pulls() if each.state == "open")
         heads = {git.branch(self.repository.default_branch): "push"}
-        heads |= {each.head_sha: "pull_request" for each in opened if _is_here(each)}
+        heads |= {each.head_sha: "pull_request" for each in opened if each.head_repository is each.repository}
         built = {each.head_sha for each in self.repository.workflow_runs}
         for sha, event in heads.items():
             if sha is not None and sha not in built:
@@ -75,7 +75,3 @@ class Builds:
         end = "" if done.status == 0 else f"##[error]Process completed with exit code {done.status}.\n"
         log = f"##[group]Run {line}\n##[endgroup]\n{done.stdout.data.decode(errors='replace')}{end}"
         return ("failure" if end else "success"), log
-
-
-def _is_here(pull: PullRequest) -> bool:
-    return pull.head_repository is pull.repository

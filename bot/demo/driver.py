@@ -246,7 +246,6 @@ class DemoDriver:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    """The settings as environment variables."""
     return {
         "FORGE_GITHUB_API_URL": settings.github_api_url,
         "FORGE_GITHUB_WEB_URL": settings.github_web_url,

@@ -1,22 +1,23 @@
 """Runs the demo: plays its scenes with a real Forge on a simulated GitHub."""
 
 import asyncio
+import re
 import tempfile
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from pydantic import SecretStr
+from pydantic import JsonValue, SecretStr
 from rich.console import Console
 from rich.markup import escape
 
 from agents.llm.models import Models, ModelTier, Unusable
+from agents.llm.scripted import ScriptedModel
 from bot.app import Forge, forge
-from bot.demo import playground, project, scenes
+from bot.demo import open_change, parcel_issue, playground, project, scenes
 from bot.demo.builds import Builds
 from bot.demo.driver import DemoDriver, report_promises
-from bot.demo.script import build_model
 from bot.outbound.allowance import Allowance
 from bot.server import serve
 from bot.settings import Settings
@@ -28,6 +29,12 @@ from workspace.sandbox.sandbox import Sandbox
 
 _SECRET = "demo-webhook-secret"
 _PATIENCE = 180.0  # seconds one step may take on a busy machine
+_LINE = re.compile(r"(\d+)\W+rows \+= load\(fetch\(carrier\)\)")
+_EARLIER = re.compile(r"F-[A-Z2-7]{6}")
+_SEEN_BEFORE = (
+    "`fetch` returns None for a carrier it has seen, `load(None)` raises, and the bare except hides it: that "
+    "carrier's tariffs are silently missing from the new table. Skip the carrier where `fetch` returns None."
+)
 
 
 async def run(
@@ -176,4 +183,39 @@ def _models(console: Console, settings: Settings, model: str | None) -> Models:
     if model:
         raise ConfigurationError(real.reason)
     console.print("No model key is set: a script with prepared answers plays the model.")
-    return Models.only(build_model().language_model)
+    return Models.only(_build_model().language_model)
+
+
+def _build_model() -> ScriptedModel:
+    """A model that finds one flaw that no tool finds, sees when it is fixed, and implements one issue."""
+    model = ScriptedModel()
+    model.when("rows += load(fetch(carrier))", _report_flaw)
+    model.when("shutil.copyfileobj", _report_resolved)
+    model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+    model.when("== your test", {"declined": "It would need the server of a carrier."})
+    parcel_issue.script_answers(model)
+    open_change.script_answers(model)
+    playground.script_answers(model)
+    return model
+
+
+def _report_flaw(content: str) -> dict[str, JsonValue]:
+    shown = _LINE.search(content)
+    line = int(shown[1]) if shown else 1
+    claim: dict[str, JsonValue] = {
+        "rule": "model/logic-error",
+        "path": "rates/importer.py",
+        "line": line,
+        "end_line": line,
+        "quote": "rows += load(fetch(carrier))",
+        "harm": "wrong_result",
+        "met_by": "caller",
+        "confidence": 0.9,
+        "message": _SEEN_BEFORE,
+    }
+    return {"findings": [claim]}
+
+
+def _report_resolved(content: str) -> dict[str, JsonValue]:
+    names = dict.fromkeys(_EARLIER.findall(content))
+    return {"findings": [], "earlier": [{"id": name, "gone": True} for name in names]}

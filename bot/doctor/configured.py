@@ -132,7 +132,6 @@ def _read_local() -> Sequence[Linter]:
 
 
 async def _load_stored(settings: Installation) -> Sequence[Linter]:
-    """The linters in the database."""
     return [linter for values in await load_configurations(settings) for linter in _find_linters(values)]
 
 
@@ -201,7 +200,6 @@ def check_commands(by_command: int, access: DeployAccesses, level: int) -> Diagn
 
 
 async def _load_environments(settings: Settings) -> Sequence[Environment]:
-    """The environments in the database."""
     return [each for values in await load_configurations(settings) for each in _find_environments(values)]
 
 

@@ -15,6 +15,7 @@ from domain.github.importance import Importance
 from domain.ports import Clock
 from memory.db.engine import Database
 from memory.process import rate_limits
+from memory.process.rate_limits import RateLimitPause
 from safety.write_rates import Rate, WriteTurn
 
 FIRST_WAIT = timedelta(seconds=60)
@@ -28,26 +29,14 @@ KEPT_SHARE = 0.25
 """Of an hour's requests: kept for Forge's work, so that whoever opens pages of the dashboard cannot use them up."""
 
 
-@dataclass(frozen=True)
-class Block:
-    """GitHub's order to send nothing before ``until`` (UTC).
-
-    :param streak: how many came in a row, from 1.
-    """
-
-    until: datetime
-    reason: str
-    streak: int
-
-
 class LimitStore(Protocol):
     """Keeps blocks across restarts and between processes. Installation 0 is the App itself."""
 
-    async def last_block(self, installation_id: int) -> Block | None:
+    async def last_block(self, installation_id: int) -> RateLimitPause | None:
         """The latest block, even if it has passed, because its streak still counts."""
         ...
 
-    async def block(self, installation_id: int, block: Block) -> None:
+    async def block(self, installation_id: int, block: RateLimitPause) -> None:
         """Store a block; if the stored one lasts longer, its ``until`` stays."""
         ...
 
@@ -60,15 +49,15 @@ class InMemoryLimits:
     """A ``LimitStore`` that ends with the process: for the command line and tests."""
 
     def __init__(self) -> None:
-        self._blocks: dict[int, Block] = {}
+        self._blocks: dict[int, RateLimitPause] = {}
 
-    async def last_block(self, installation_id: int) -> Block | None:
+    async def last_block(self, installation_id: int) -> RateLimitPause | None:
         return self._blocks.get(installation_id)
 
-    async def block(self, installation_id: int, block: Block) -> None:
+    async def block(self, installation_id: int, block: RateLimitPause) -> None:
         known = self._blocks.get(installation_id)
         until = max(block.until, known.until) if known else block.until
-        self._blocks[installation_id] = Block(until, block.reason, block.streak)
+        self._blocks[installation_id] = RateLimitPause(until, block.reason, block.streak)
 
     async def clear(self, installation_id: int) -> None:
         self._blocks.pop(installation_id, None)
@@ -110,7 +99,7 @@ def graphql_limit(answer: Answer, reason: str, now: datetime) -> Limit:
     return Limit(reason, min(until, now + LONGEST_WAIT) if until is not None and until > now else None)
 
 
-def next_block(limit: Limit, previous: Block | None, now: datetime) -> Block:
+def next_block(limit: Limit, previous: RateLimitPause | None, now: datetime) -> RateLimitPause:
     """The block that follows from a limit and from the block before.
 
     A limit during a block belongs to the same order, because its request was already under way.
@@ -120,7 +109,7 @@ def next_block(limit: Limit, previous: Block | None, now: datetime) -> Block:
     else:
         streak = previous.streak if previous.until > now else previous.streak + 1
     until = limit.until or now + next_wait(streak)
-    return Block(max(until, previous.until) if previous else until, limit.reason, streak)
+    return RateLimitPause(max(until, previous.until) if previous else until, limit.reason, streak)
 
 
 def next_wait(streak: int) -> timedelta:
@@ -145,7 +134,7 @@ class LimitGate:
     def __init__(self, store: LimitStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._view: dict[int, tuple[Block | None, datetime]] = {}
+        self._view: dict[int, tuple[RateLimitPause | None, datetime]] = {}
         self._rates: dict[int, RateLimit] = {}
 
     async def check(self, installation_id: int) -> None:
@@ -178,7 +167,7 @@ class LimitGate:
             return
         raise RateLimited("Few requests of this hour are left, and Forge needs them for its work.", rate.reset_datetime)
 
-    async def _current(self, installation_id: int) -> Block | None:
+    async def _current(self, installation_id: int) -> RateLimitPause | None:
         now = self._clock.now()
         view = self._view.get(installation_id)
         if view is not None and abs(now - view[1]) < VIEW_LASTS:
@@ -199,7 +188,7 @@ def find_rate(headers: Mapping[str, str]) -> RateLimit | None:
         return None
 
 
-def _to_error(block: Block) -> RateLimited:
+def _to_error(block: RateLimitPause) -> RateLimited:
     when = block.until.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     return RateLimited(f"GitHub asked Forge to wait ({block.reason}); it continues after {when}.", block.until)
 
@@ -232,14 +221,11 @@ class StoredLimits:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def last_block(self, installation_id: int) -> Block | None:
-        found = await rate_limits.get_latest(self._database, installation_id)
-        return None if found is None else Block(found.until, found.reason, found.streak)
+    async def last_block(self, installation_id: int) -> RateLimitPause | None:
+        return await rate_limits.get_latest(self._database, installation_id)
 
-    async def block(self, installation_id: int, block: Block) -> None:
-        await rate_limits.remember(
-            self._database, installation_id, rate_limits.RateLimitPause(block.until, block.reason, block.streak)
-        )
+    async def block(self, installation_id: int, block: RateLimitPause) -> None:
+        await rate_limits.remember(self._database, installation_id, block)
 
     async def clear(self, installation_id: int) -> None:
         await rate_limits.forget(self._database, installation_id)

@@ -138,7 +138,7 @@ class SetupSite:
             return render("begin.html", has_token=self._guard.has_token, token=request.query.get("once", ""))
         kept = self._load()
         if not kept.get("FORGE_APP_ID"):
-            choices = self._load_choices(kept)
+            choices = Choices.load(kept, self._suggestion)
             if self._code:
                 return self._show_failure("The App is registered, but its credentials are not here yet.", "", True)
             if not self._is_chosen or "change" in request.query:
@@ -265,9 +265,6 @@ class SetupSite:
     def _load(self) -> Mapping[str, str]:
         """What is stored, and over it what is set elsewhere."""
         return {**self._places.store.load(), **{name: str(value) for name, value in list_named().items()}}
-
-    def _load_choices(self, kept: Mapping[str, str]) -> Choices:
-        return Choices.load(kept, self._suggestion)
 
     def _save(self, values: Mapping[str, str]) -> None:
         self._places.make_data_dir()

@@ -310,7 +310,6 @@ class Condition:
         return one
 
     def _check_choice(self, literal: ast.Constant, wanted: ValueType) -> ValueType:
-        """The type, if the literal is one of its choices."""
         if wanted.choices and literal.value not in wanted.choices:
             nearest = difflib.get_close_matches(str(literal.value), wanted.choices, 1)
             allowed = ", ".join(f"`{choice}`" for choice in wanted.choices)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from domain.errors import OutboundError, OutboundFailed
 from domain.ports import Outbound, OutboundAnswer
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text
 from domain.text.redaction import redact_outgoing
 
 HEALTHY, UNHEALTHY = 1.0, 0.0
@@ -290,8 +290,7 @@ def _quote(said: str) -> str:
 
 
 def _cut(text: str, most: int = MOST_QUOTED) -> str:
-    """The text on one line, shortened to ``most`` characters."""
-    line = " ".join(strip_invisible(text).split())
+    line = flatten_text(text)
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 

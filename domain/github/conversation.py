@@ -16,6 +16,7 @@ class Issue(BaseModel):
     :param body: may be empty.
     :param author_id: None if the account was deleted.
     :param node_id: its GraphQL id.
+    :param is_app: an App wrote it, even on behalf of a person.
     :param closed_at: None if it is open.
     """
 
@@ -28,6 +29,7 @@ class Issue(BaseModel):
     is_open: bool
     author_id: int | None
     author_login: str
+    is_app: bool
     author_association: str
     labels: tuple[str, ...]
     is_pull_request: bool

@@ -46,7 +46,7 @@ class RecalledMemory:
     score: float
 
 
-def extract_terms(text: str, most: int = MOST_TERMS) -> tuple[str, ...]:
+def extract_terms(text: str) -> tuple[str, ...]:
     """Extracts search terms, the most specific first: long and repeated words.
 
     Splits identifiers and paths; skips stop words and hashes.
@@ -61,7 +61,7 @@ def extract_terms(text: str, most: int = MOST_TERMS) -> tuple[str, ...]:
             found.update({part.lower() for part in (word, *parts)})
     telling = sorted(filter(_is_telling, found))
     telling.sort(key=lambda word: min(len(word), _TELLING) + min(found[word], _OFTEN), reverse=True)
-    return tuple(telling[:most])
+    return tuple(telling[:MOST_TERMS])
 
 
 def _is_telling(word: str) -> bool:

@@ -241,7 +241,15 @@ def place_on_diff(finding: Finding, change: Change) -> Finding:
 
 
 def _around(lines: Sequence[str], line: int | None) -> list[str]:
-    return [] if line is None else [_normalize(text) for text in lines[max(line - 2, 0) : line + 1]]
+    return [] if line is None else [_normalize_code(text) for text in lines[max(line - 2, 0) : line + 1]]
+
+
+_QUOTED_OR_SPACE = re.compile(r"""("(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|`[^`]*+`)|[ \t]+""")
+
+
+def _normalize_code(text: str) -> str:
+    """A line with one space for several, but for those that a string holds."""
+    return _QUOTED_OR_SPACE.sub(lambda found: found[1] or " ", text.strip(" \t\r\f"))
 
 
 def _normalize(text: str) -> str:

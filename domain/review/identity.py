@@ -1,13 +1,13 @@
 """Follows findings from push to push: one that was there before keeps the identity it had."""
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from domain.review.changes import FileChange
 from domain.review.findings import Category, Finding, Fix, compute_secondary_fingerprint, remove_place
+from domain.review.statement_tokens import list_bare
 
 _BEFORE, _AFTER = 4, 9
 """Lines of a statement before and after the line of its finding."""
@@ -17,25 +17,23 @@ _NEIGHBOURS = 2
 """Written lines before and after a statement that tell where it stands."""
 _IN_COMMON = 0.5
 """From this share of their lines on, two places are one."""
-_LAYOUT = re.compile(r"[\s,;'\"`()\\]+")
-_COMMENT = re.compile(r"(^|\s)(#|//)(\s.*)?$")
 _OPENS, _CLOSES = "([{", ")]}"
 _LONGEST = 1_000
 """Characters from which a line is known by its digest: nobody lays it out anew, and machines write such lines."""
 
 
 class Statements:
-    """The statements of a file, by lines that stand in them: layout, quotation marks and comments do not count.
+    """The statements of a file, by lines that stand in them: what no program obeys does not count.
 
     Each line is looked at once, however many findings there are and however long it is, as in a minified file.
 
     :param lines: of the file; those that are asked about are 1-based.
+    :param path: of the file.
     """
 
-    def __init__(self, lines: Sequence[str]) -> None:
-        self._lines = lines
-        self._bare: dict[int, str] = {}  # by index, like what follows
-        self._depth: dict[int, int] = {}
+    def __init__(self, lines: Sequence[str], path: str) -> None:
+        self._lines, self._path = lines, path
+        self._depth: dict[int, int] = {}  # by index
         self._around: dict[int, tuple[str, ...]] = {}
 
     def digest(self, line: int | None, end_line: int | None) -> str:
@@ -81,25 +79,27 @@ class Statements:
 
     def _list_written(self, start: int, end: int) -> list[str]:
         """The lines of a range in which something stands."""
-        return [bare for at in range(start, min(end, len(self._lines))) if (bare := self._strip_line(at))]
+        return [bare for at in range(start, min(end, len(self._lines))) if (bare := self._short[at].strip())]
 
     def _is_open(self, start: int, end: int) -> bool:
         return sum(map(self._count_depth, range(start, min(end, len(self._lines))))) > 0
 
     def _count_depth(self, at: int) -> int:
         if at not in self._depth:
-            text = _COMMENT.sub("", self._lines[at])
+            text = self._bare[at]
             self._depth[at] = sum(map(text.count, _OPENS)) - sum(map(text.count, _CLOSES))
         return self._depth[at]
 
     def _strip(self, start: int, end: int) -> str:
-        return "".join(map(self._strip_line, range(start, min(end, len(self._lines)))))
+        return "".join(self._short[start:end]).strip()
 
-    def _strip_line(self, at: int) -> str:
-        if at not in self._bare:
-            bare = _LAYOUT.sub("", _COMMENT.sub("", self._lines[at]))
-            self._bare[at] = bare if len(bare) <= _LONGEST else _digest(bare)
-        return self._bare[at]
+    @cached_property
+    def _bare(self) -> Sequence[str]:
+        return list_bare(self._path, self._lines)
+
+    @cached_property
+    def _short(self) -> Sequence[str]:
+        return [each if len(each) <= _LONGEST else f"{_digest(each)}\n" for each in self._bare]
 
 
 def carry_over(finding: Finding, since: FileChange) -> Finding:
@@ -133,7 +133,8 @@ def find_again(finding: Finding, lines: Sequence[str]) -> Finding | None:
     if finding.line is None:
         return finding
     start, length = finding.line, (finding.end_line or finding.line) - finding.line
-    statements, near = Statements(lines), sorted(range(1, len(lines) + 1), key=lambda line: abs(line - start))
+    statements = Statements(lines, finding.path)
+    near = sorted(range(1, len(lines) + 1), key=lambda line: abs(line - start))
     line = next((each for each in near if statements.digest(each, each + length) == finding.statement), None)
     return None if line is None else finding.move(line - start)
 
@@ -151,7 +152,7 @@ def find_moved(
     length = (finding.end_line or finding.line) - finding.line
     hits: list[tuple[str, int]] = []
     for path, lines in texts.items():
-        statements, before = Statements(lines), 0
+        statements, before = Statements(lines, path), 0
         for line in sorted(added.get(path, ())):
             if statements.digest(line, line + length) == finding.statement:
                 hits += [(path, line)] if line != before + 1 else []  # the next line of the same statement

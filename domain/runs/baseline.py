@@ -70,7 +70,7 @@ def excuse_failures(run: TestRun, base: Baseline) -> TestRun:
     run = excuse_known(run, frozenset(base.failing))
     before = {(each.kind, each.line): each for each in base.commands if not each.is_successful}
     commands = tuple(_excuse(each, before.get((each.kind, each.line))) for each in run.commands)
-    run = forget_lines(run.model_copy(update={"commands": commands}))
+    run = forget_output(run.model_copy(update={"commands": commands}))
     has_failed_check = any(command.kind in CHECKS for command in run.failed_commands)
     if base.lacks and not run.has_passed_test and not has_failed_check and decide_verdict(run) is SuiteVerdict.failed:
         return run.model_copy(update={"not_run": _STILL_UNABLE.format(base.lacks)[:1_000]})
@@ -87,10 +87,10 @@ def excuse_commands(run: TestRun, before: Sequence[CommandResult]) -> TestRun:
     return run.model_copy(update={"commands": commands})
 
 
-def forget_lines(run: TestRun) -> TestRun:
+def forget_output(run: TestRun) -> TestRun:
     """The run without what only a comparison needs."""
     return run.model_copy(
-        update={"commands": tuple(each.model_copy(update={"lines": None, "passes": None}) for each in run.commands)}
+        update={"commands": tuple(each.model_copy(update={"mistakes": None, "digest": ""}) for each in run.commands)}
     )
 
 
@@ -102,16 +102,15 @@ def _trim(command: CommandResult) -> CommandResult:
 def _excuse(command: CommandResult, before: CommandResult | None) -> CommandResult:
     """What failed without a report is excused if it failed before with the same status, and says nothing new.
 
-    As its status is no witness then, what it said to have passed without the change must be said again.
-    Where one of both said more than is compared, nobody knows; neither where tests say nothing at all.
+    A check may name fewer mistakes than before. Tests must say the same: a line that is new or gone may be a failure,
+    and nobody knows which lines tell one. Where one of both said more than is compared, nobody knows; neither where
+    tests say nothing at all.
     """
     if before is None or command.is_successful or command.cases or command.exit_status != before.exit_status:
         return command
-    if command.lines is None or before.lines is None or (command.kind not in CHECKS and not command.lines):
-        return command
-    says_more = Counter(command.lines) - Counter(before.lines)
-    return command if says_more or _misses_passes(command, before) else command.model_copy(update={"is_excused": True})
-
-
-def _misses_passes(command: CommandResult, before: CommandResult) -> bool:
-    return bool(Counter(before.passes or {}) - Counter(command.passes or {}))
+    if command.kind in CHECKS:
+        is_known = command.mistakes is not None and before.mistakes is not None
+        is_excused = is_known and not Counter(command.mistakes) - Counter(before.mistakes)
+    else:
+        is_excused = bool(command.digest) and command.digest == before.digest
+    return command.model_copy(update={"is_excused": True}) if is_excused else command

@@ -322,7 +322,6 @@ def _find_unread(change: Change) -> frozenset[str]:
 
 
 def _select(file: FileCoverage, lines: Collection[int]) -> FileCoverage:
-    """What is known of some lines of a file."""
     covered = frozenset(file.covered).intersection(lines)
     missed = frozenset(file.missed).intersection(lines) - covered
     return FileCoverage(path=file.path, covered=tuple(sorted(covered)), missed=tuple(sorted(missed)))

@@ -14,7 +14,7 @@ from domain import globs
 from domain.globs import matches
 from domain.paths import fold_path
 from domain.review.review import RiskLevel
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text
 from domain.verdicts import Reason
 
 LEASE = timedelta(seconds=300)
@@ -300,12 +300,12 @@ def _path_mistake(path: str) -> str | None:
 
 
 def _find_hidden(place: str) -> str | None:
-    flat = " ".join(strip_invisible(place).split())
+    flat = flatten_text(place)
     return None if flat == place else "holds a character that cannot be seen, or more blanks than one"
 
 
 def _quote(place: str) -> str:
-    flat = " ".join(strip_invisible(place).split())
+    flat = flatten_text(place)
     return f"“{flat if len(flat) <= 100 else flat[:99] + '…'}”"
 
 

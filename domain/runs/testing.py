@@ -239,10 +239,9 @@ class CommandResult(_Value):
     :param writes_report: it must have written a report.
     :param report_problem: why its report could not be read, one sentence.
     :param is_excused: it failed only as it does without the change, or because of flaky tests.
-    :param lines: what its whole output says, if it failed without a report, see
-        :func:`domain.runs.output_lines.count_lines`; None where that is unknown, or compared already.
-    :param passes: the tests that its whole output says to have passed, likewise, see
-        :func:`domain.runs.output_lines.count_passes`.
+    :param mistakes: what the whole output of a check says that failed, see
+        :func:`domain.runs.output_lines.count_mistakes`; None where that is unknown, or compared already.
+    :param digest: of the whole output of tests that failed without a report; empty likewise.
     """
 
     kind: CommandKind
@@ -256,8 +255,8 @@ class CommandResult(_Value):
     report_problem: str = Field(default="", max_length=LONGEST_MESSAGE)
     has_bad_coverage: bool = False
     is_excused: bool = False
-    lines: dict[str, int] | None = None
-    passes: dict[str, int] | None = None
+    mistakes: dict[str, int] | None = None
+    digest: str = ""
 
     @property
     def is_successful(self) -> bool:

@@ -33,6 +33,16 @@ def strip_invisible(text: str) -> str:
     return "".join(c for c in plain if c in "\n\t" or unicodedata.category(c) not in INVISIBLE)
 
 
+def flatten_text(text: str) -> str:
+    """The text on one line, without invisible characters."""
+    return " ".join(strip_invisible(text).split())
+
+
+def flatten_redacted(text: str) -> str:
+    """Text of others on one line, without secrets and invisible characters."""
+    return flatten_text(redact_outgoing(text))
+
+
 # --- what GitHub acts upon ---------------------------------------------------------------------------------
 
 _ACTS = re.compile(
@@ -41,6 +51,7 @@ _ACTS = re.compile(
     | [\w./+-]{0,80}[@＠][\w./-]*\w                                                # a mention, a commit, an e-mail
     | [\w./-]{0,80}[#＃]\d+                                                         # an issue
     | \w{0,20}GH-\d+
+    | (?<!\w)(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}(?!\w)                            # a commit by its number
     | [\w./-]{0,80}::[\w./:\[\]-]{0,200}\w                                            # a qualified name, whole
     | :(?:[a-z][\w+-]{0,40}|[+-]1|100):                                             # an emoji
     | (?<!\w)/\s*forge\b                                                            # a command
@@ -135,7 +146,7 @@ def _truncate(text: str, limit: int) -> str:
 
 def _redact_line(text: str, limit: int) -> str:
     """One redacted line; reads only as much of a huge text as ``limit`` characters need."""
-    return _defuse_markers(redact_outgoing(" ".join(strip_invisible(text[: 8 * limit + 4000]).split())))
+    return _defuse_markers(redact_outgoing(flatten_text(text[: 8 * limit + 4000])))
 
 
 def _defuse_markers(text: str) -> str:
@@ -216,7 +227,6 @@ def _merge_neighbours(parts: Iterator[tuple[bool, str]]) -> Iterator[tuple[bool,
 
 
 def _code_span(content: str) -> str:
-    """Inline code with any content."""
     fence = "`" * (_longest_run(content) + 1)
     space = " " if content[:1] in "` " or content[-1:] in "` " else ""
     return f"{fence}{space}{content}{space}{fence}"

@@ -24,6 +24,10 @@ class Deception(StrEnum):
 
     direction = "direction"  # it is shown in another order than it has
     invisible = "invisible"  # a character without a glyph
+    space = "space"  # it looks like a space, and is part of a name
+    private = "private-use"  # each font shows something else, or nothing
+    control = "control"  # a terminal obeys it, and shows something else than the file has
+    terminal = "terminal"  # some terminals may do so, or show what follows in the colour of the background
     line_end = "line-end"  # a line goes on where some language ends it, and a comment with it
     look_alike = "look-alike"  # letters of another script that look like Latin ones
 
@@ -57,7 +61,7 @@ _MOST_NAMED = 4
 
 # --- ends of lines -----------------------------------------------------------------------------------------
 
-_ENDS_LINE = re.compile("[\r\x85\u2028\u2029](?=.*\\S)")
+_ENDS_LINE = re.compile("[\r\x85\u2028\u2029]")
 _SPELLS_END = re.compile(r"(?<!\\)(?:\\\\)*(?!(?<=')\\u+00(?:22|2[af])')\\u+00(?:0[ad]|22|2[af]|5c)", re.IGNORECASE)
 """An escape of a line end, ``"``, ``*``, ``/`` or a backslash: Java reads it before anything else (JLS 3.3)."""
 _SPELLING = (".java", ".jsp", ".jspx", ".groovy")
@@ -67,13 +71,49 @@ def find_line_end(path: str, line: str) -> HiddenText | None:
     """The first character before the end of a line of source that ends it for some language, but not for who reads it:
     what follows may be code, though it looks like a comment. Java obeys such a character as an escape, too.
     """
-    found = _ENDS_LINE.search(line) or (_SPELLS_END.search(line) if path.lower().endswith(_SPELLING) else None)
+    found = _ENDS_LINE.search(line.rstrip()) or (_SPELLS_END.search(line) if path.lower().endswith(_SPELLING) else None)
     return found and HiddenText(Deception.line_end, found.start(), found[0])
 
 
 def may_deceive(path: str, line: str) -> bool:
     """Whether anything on a line could deceive: most lines are ASCII only."""
-    return not line.isascii() or find_line_end(path, line) is not None
+    return not line.isascii() or find_line_end(path, line) is not None or find_control(line) is not None
+
+
+# --- terminals ---------------------------------------------------------------------------------------------
+
+_OBEYED = re.compile(r"[\x08\x0e\x0f]|\x1b(?=[\[\]PX^_78DEMc])|[\x84\x8d\x90\x98\x9b\x9d-\x9f]|\r")
+"""What moves the cursor, erases or hides in a terminal (ECMA-48), wherever it stands; also a return within a line."""
+_MILD = re.compile(r"[\x80-\x9f]|\x1b\[(?!(?:(?!0*[34]8;)\d*;)*0*8[;m])[\d;:]*[m$%]")
+"""What few terminals obey in UTF-8, and colours (Select Graphic Rendition), but for what conceals."""
+
+
+def find_control(line: str) -> HiddenText | None:
+    """The first character with which ``git diff`` or ``cat`` shows a line otherwise than it is; else one that may."""
+    found = list(_OBEYED.finditer(line.rstrip(" \t\r")))
+    worst = next((each for each in found if not _MILD.match(line, each.start())), None)
+    if worst is not None:
+        return HiddenText(Deception.control, worst.start(), worst[0])
+    return HiddenText(Deception.terminal, found[0].start(), found[0][0]) if found else None
+
+
+# --- parts of names that are not seen as such --------------------------------------------------------------
+
+_UNSEEN = re.compile(
+    "(?P<space>[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+)"
+    "|(?P<private>[\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd]+)"
+    "|(?P<invisible>[\x7f-\x84\x86-\x9f]+)"
+)
+_SPACED = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte", ".astro", ".cs")
+"""Where any space of Unicode is white space (ECMA-262 12.2, C# 6.3.4): it is no part of a name there."""
+
+
+def find_unseen(path: str, line: str) -> Iterator[HiddenText]:
+    """What a name may hold and nobody sees in it: PHP, Ruby and shells take any byte from 0x80 on."""
+    is_spaced = path.lower().endswith(_SPACED)
+    for match in _UNSEEN.finditer(line):
+        if not (is_spaced and match.lastgroup == "space"):
+            yield HiddenText(Deception[match.lastgroup or ""], match.start(), match[0])
 
 
 # --- direction ---------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Tells by quotes and comments what a place in a line is, and which lines are prose that no tool obeys."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -175,13 +175,18 @@ def find_in_document_code(line: str, known: FileWords, *, is_fenced: bool) -> Hi
     return None
 
 
-def find_in_program(line: str, known: FileWords, places: Sequence[LinePart]) -> HiddenText | None:
-    """The first deception on a line of a program, whose parts are known."""
+def find_in_program(
+    line: str, known: FileWords, places: Sequence[LinePart], unseen: Collection[HiddenText] = ()
+) -> HiddenText | None:
+    """The first deception on a line of a program, whose parts are known.
+
+    :param unseen: what a name may hold; nothing for code in a document, in which authors use spaces of all kinds.
+    """
 
     def find_place(column: int) -> LinePart | None:
         return next((place for place in places if place.start <= column < place.end), None)
 
-    suspects = (*find_invisible(line), *find_alike(line, known))
+    suspects = (*find_invisible(line), *find_alike(line, known), *unseen)
     found = [each for each in suspects if is_harmful(line, each, find_place(each.column), known)]
     found += filter(None, [*_find_turned(line, places), find_false_host(line)])
     return min(found, key=lambda each: each.column, default=None)
@@ -222,6 +227,8 @@ def is_harmful(line: str, suspect: HiddenText, place: LinePart | None, known: Fi
     if place.kind in (PlaceKind.comment, PlaceKind.prose):
         return False
     text = line[place.start : place.end]
+    if suspect.kind in _UNSEEN_IN_NAMES:
+        return place.kind is PlaceKind.setting and suspect.kind is Deception.space and _ends_name(text)
     if suspect.kind is Deception.invisible:
         bare = _QUOTES.sub("", drop_invisible(text).strip())
         if place.kind is PlaceKind.setting:
@@ -242,3 +249,12 @@ def _is_taken_for_name(word: str, text: str, kind: PlaceKind, known: FileWords) 
         return True
     is_name = kind is PlaceKind.setting or not re.search(r"\s", _QUOTES.sub("", text))
     return is_name and (mixes(word) or imitates(word, known.scripts))
+
+
+_UNSEEN_IN_NAMES = frozenset({Deception.space, Deception.private})
+
+
+def _ends_name(value: str) -> bool:
+    """Whether a value would be a short name without the space before or behind it that programs do not strip."""
+    bare = value.strip(" \t\r")
+    return bare != bare.strip() and _NAME.fullmatch(bare.strip()) is not None

@@ -10,7 +10,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pydantic import JsonValue
 
@@ -33,6 +33,18 @@ _PIECE = 1 << 15  # characters that one expression looks through at a time
 _SEAM = 1_000  # characters before a piece that it looks through again: more than a name with its value
 
 
+class _Form(NamedTuple):
+    """One way to write a secret; in lower case, and also without what may stand between its characters."""
+
+    text: str
+    lower: str
+    flat: str
+
+
+def _make_form(text: str) -> _Form:
+    return _Form(text, text.lower(), _squeeze(text).lower())
+
+
 _SEPARATORS = "-:,_."
 
 
@@ -44,15 +56,6 @@ def _squeeze(text: str) -> str:
     return squeezed
 
 
-class _Form:
-    """A secret as it may be written: itself, in lower case, and without what may stand between its characters."""
-
-    __slots__ = ("flat", "low", "text")
-
-    def __init__(self, text: str) -> None:
-        self.text, self.low, self.flat = text, text.lower(), _squeeze(text).lower()
-
-
 class Redactor:
     """Replaces secrets by ``[redacted: kind]``. It keeps the number of lines and is idempotent.
 
@@ -60,8 +63,8 @@ class Redactor:
     """
 
     def __init__(self, known: Collection[str] = ()) -> None:
-        self._known: dict[str, None] = {}
-        self._passing: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+        self._known: dict[_Form, None] = {}
+        self._passing: OrderedDict[str, tuple[_Form, ...]] = OrderedDict()
         self._forms: tuple[_Form, ...] = ()
         self.learn(*known)
 
@@ -71,12 +74,12 @@ class Redactor:
         :param secrets: a multi-line one (a PEM key) is also hidden line by line; surrounding white space is ignored.
         """
         for secret in secrets:
-            self._known |= dict.fromkeys(_forms(secret))
+            self._known |= dict.fromkeys(map(_make_form, _write_forms(secret)))
         self._arrange()
 
     def learn_temporary(self, secret: str) -> None:
         """Hides a short-lived value such as a token; keeps the latest 200."""
-        self._passing[secret] = tuple(_forms(secret))
+        self._passing[secret] = tuple(map(_make_form, _write_forms(secret)))
         self._passing.move_to_end(secret)
         while len(self._passing) > _MOST_PASSING:
             self._passing.popitem(last=False)
@@ -95,7 +98,7 @@ class Redactor:
     def _arrange(self) -> None:
         """Sorts the longest first: a whole key before its lines."""
         every = dict.fromkeys(form for forms in (self._known, *self._passing.values()) for form in forms)
-        self._forms = tuple(map(_Form, sorted(every, key=len, reverse=True)))
+        self._forms = tuple(sorted(every, key=lambda form: len(form.text), reverse=True))
 
 
 PROCESS_REDACTOR = Redactor()
@@ -158,7 +161,7 @@ _SPELLED = re.compile(
 _BASES = (16, 8, 10)
 
 
-def _forms(secret: str) -> Iterator[str]:
+def _write_forms(secret: str) -> Iterator[str]:
     """Every encoding of a secret but those that spell one character at a time, which are read as these."""
     lines = [line.strip() for line in secret.splitlines()] if "\n" in secret.strip() else []
     for part in (secret.strip(), *(line for line in lines if len(line) >= _WRAPPED and not line.startswith("-----"))):
@@ -191,13 +194,13 @@ def _without_known(text: str, forms: Sequence[_Form]) -> str:
         return text
     low = text.lower()
     for form in forms:
-        if form.low in low:
+        if form.lower in low:
             mask = make_mask(_KNOWN) + "\n" * form.text.count("\n")
             text = re.sub(re.escape(form.text), lambda _, mask=mask: mask, text, flags=re.IGNORECASE)
     read = _read_spelled(text).lower()
     squeezed = _squeeze(read)
     hits = [form for form in forms if form.flat in squeezed] if len(squeezed) < len(text) else []
-    if spelled := [form.low for form in hits if form.low in read]:
+    if spelled := [form.lower for form in hits if form.lower in read]:
         text = _mask_places(text, spelled, str)
         squeezed = _squeeze(_read_spelled(text).lower())
     wrapped = [form.flat for form in hits if len(form.flat) >= _WRAPPED and form.flat in squeezed]

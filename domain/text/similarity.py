@@ -88,14 +88,15 @@ class Statement:
         return self.names <= other.names or other.names <= self.names
 
 
-def measure_copying(text: str, source: str, length: int = 4) -> float:
-    """The share of a text's word runs that also occur in its source.
+_RUN = 4  # words
 
-    :param length: words per run; a shorter text is one run.
-    """
+
+def measure_copying(text: str, source: str) -> float:
+    """The share of a text's word runs that also occur in its source; a shorter text is one run."""
     words = _words(text)
-    runs = list(_runs(words, min(length, len(words)))) if words else []
-    known = set(_runs(_words(source), min(length, len(words))))
+    length = min(_RUN, len(words))
+    runs = list(_runs(words, length)) if words else []
+    known = set(_runs(_words(source), length))
     return sum(run in known for run in runs) / len(runs) if runs else 0.0
 
 

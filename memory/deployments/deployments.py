@@ -127,13 +127,13 @@ async def get_github_id(database: Database, run_id: str) -> int | None:
     return await database.scalar(select(DeploymentRow.github_id).where(DeploymentRow.run_id == run_id))
 
 
-async def list_for_number(database: Database, repository_id: int, number: int, limit: int = 20) -> Sequence[Deployment]:
+async def list_for_number(database: Database, repository_id: int, number: int) -> Sequence[Deployment]:
     """The latest deployments that a pull request or a command there led to, newest first."""
     query = (
         select(DeploymentRow)
         .where(DeploymentRow.repository_id == repository_id, DeploymentRow.number == number)
         .order_by(DeploymentRow.created_at.desc(), DeploymentRow.run_id.desc())
-        .limit(limit)
+        .limit(20)
     )
     return [parse_deployment(row) for row in await database.scalars(query)]
 

@@ -293,18 +293,11 @@ async def reserve_issue(database: Database, problem_id: str, repository_id: int,
         return False
 
 
-async def list_with_issues(
-    database: Database, repository_id: int, numbers: Sequence[int] = ()
-) -> Sequence[ProductionProblem]:
-    """The problems of a repository that have an issue and were not solved.
-
-    :param numbers: only those with one of these issues; empty: all.
-    """
+async def list_with_issues(database: Database, repository_id: int) -> Sequence[ProductionProblem]:
+    """The problems of a repository that have an issue and were not solved."""
     query = select(ProblemRow).where(
         ProblemRow.repository_id == repository_id, ProblemRow.issue.is_not(None), ProblemRow.learned_from.is_(None)
     )
-    if numbers:
-        query = query.where(ProblemRow.issue.in_(numbers))
     return [_parse(row) for row in await database.scalars(query.order_by(ProblemRow.id))]
 
 

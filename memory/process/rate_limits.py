@@ -13,9 +13,9 @@ from safety.write_rates import Rate, WritesSpent, WriteTurn, take_turn
 
 @dataclass(frozen=True)
 class RateLimitPause:
-    """GitHub's order to send nothing before ``until`` for an installation; 0 is the App itself.
+    """GitHub's order to send nothing before ``until`` (UTC) for an installation; 0 is the App itself.
 
-    :param streak: how many such orders came in a row.
+    :param streak: how many such orders came in a row, from 1.
     """
 
     until: datetime

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, func, select
@@ -14,6 +14,7 @@ from memory.db.engine import Database
 from memory.db.tables.money import SpendRow
 from memory.db.tables.runs import RunRow
 from memory.reports.pages import load_titles
+from memory.reservations.call_facts import utc_day
 from memory.reservations.reservations import SPENT_COLUMNS, Spent, parse_spent
 
 _COLUMNS: dict[GroupBy, Any] = {
@@ -76,19 +77,14 @@ async def sum_today(database: Database, day: datetime) -> Sequence[tuple[Spendin
 def _build_conditions(span: CostFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if span.since is not None:
-        conditions += [SpendRow.day >= _name_day(span.since), SpendRow.reserved_at >= span.since]
+        conditions += [SpendRow.day >= utc_day(span.since), SpendRow.reserved_at >= span.since]
     if span.until is not None:
-        conditions += [SpendRow.day <= _name_day(span.until), SpendRow.reserved_at < span.until]
+        conditions += [SpendRow.day <= utc_day(span.until), SpendRow.reserved_at < span.until]
     if span.repositories is not None:
         conditions.append(SpendRow.repository_id.in_(span.repositories))
     if span.run is not None:
         conditions.append(SpendRow.run_id == span.run)
     return conditions
-
-
-def _name_day(moment: datetime) -> str:
-    """The UTC day of a time, which indexes find."""
-    return moment.astimezone(UTC).date().isoformat()
 
 
 async def load_names(database: Database, repository_ids: Sequence[int]) -> dict[int, str]:

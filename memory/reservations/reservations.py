@@ -342,16 +342,10 @@ async def sum_installation(database: Database, installation_id: int, day: dateti
     return await _sum(database, *where, *([] if day is None else [SpendRow.day == utc_day(day)]))
 
 
-async def list_shares(
-    database: Database, *, repository_id: int | None = None, run_id: str | None = None
-) -> Sequence[Share]:
-    """Cost by phase and model, the dearest first, of a repository, a run or everything."""
-    query = select(SpendRow.phase, SpendRow.model, *SPENT_COLUMNS).group_by(SpendRow.phase, SpendRow.model)
-    if repository_id is not None:
-        query = query.where(SpendRow.repository_id == repository_id)
-    if run_id is not None:
-        query = query.where(SpendRow.run_id == run_id)
-    rows = await database.rows(query)
+async def list_shares(database: Database, *, run_id: str) -> Sequence[Share]:
+    """Cost of a run by phase and model, the dearest first."""
+    query = select(SpendRow.phase, SpendRow.model, *SPENT_COLUMNS).where(SpendRow.run_id == run_id)
+    rows = await database.rows(query.group_by(SpendRow.phase, SpendRow.model))
     found = [Share(row[0], row[1], parse_spent(row[2:])) for row in rows]
     return sorted(found, key=lambda share: (-share.spent.amount, share.phase, share.model))
 

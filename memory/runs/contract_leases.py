@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, delete, select, update
+from sqlalchemy import and_, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.runs.plan import LEASE, HeldContract
@@ -90,7 +90,8 @@ async def renew(
     async with database.transaction() as session:
         for name in sorted(tokens):
             mine = (
-                *_is_contract(repository_id, name),
+                ContractLeaseRow.repository_id == repository_id,
+                ContractLeaseRow.contract == name,
                 ContractLeaseRow.holder == holder,
                 ContractLeaseRow.token == tokens[name],
             )
@@ -103,14 +104,6 @@ async def release(database: Database, repository_id: int, holder: str, now: date
     """Release everything a run holds; the tokens stay."""
     mine = (ContractLeaseRow.repository_id == repository_id, ContractLeaseRow.holder == holder)
     await database.execute(update(ContractLeaseRow).where(*mine).values(holder=NOBODY, until=now))
-
-
-async def find_holder(database: Database, repository_id: int, contract: str, now: datetime) -> Lease | None:
-    """The lease of a contract now, if a run holds it."""
-    async with database.transaction() as session:
-        rows = (await session.scalars(select(ContractLeaseRow).where(*_is_contract(repository_id, contract)))).all()
-        states = await _load_states(session, rows)
-        return next((_lease(row) for row in rows if _is_held(row, states.get(row.holder), now)), None)
 
 
 async def load_holdings(database: Database, held: Sequence[Lease]) -> tuple[HeldContract, ...]:
@@ -131,20 +124,12 @@ async def load_newest_tokens(database: Database, repository_id: int) -> dict[str
     return {row.contract: row.token for row in rows}
 
 
-async def list_expired(database: Database, now: datetime) -> Sequence[Lease]:
-    """Leases that their runs did not renew in time and that no run took since, oldest first."""
-    lapsed = (ContractLeaseRow.until <= now, ContractLeaseRow.holder != NOBODY)
-    rows = await database.scalars(select(ContractLeaseRow).where(*lapsed).order_by(ContractLeaseRow.until))
-    return [_lease(row) for row in rows]
-
-
 async def purge(database: Database, repository_ids: Collection[int]) -> None:
     """Delete the contracts of repositories that Forge lost."""
     await database.execute(delete(ContractLeaseRow).where(ContractLeaseRow.repository_id.in_(repository_ids)))
 
 
 async def _load_states(session: AsyncSession, rows: Sequence[ContractLeaseRow]) -> dict[str, RunState]:
-    """The states of the runs that hold something, by their ids."""
     query = select(RunRow.id, RunRow.state).where(RunRow.id.in_([row.holder for row in rows]))
     return {run: RunState(state) for run, state in await session.execute(query)}
 
@@ -157,10 +142,6 @@ def _is_held(row: ContractLeaseRow, state: RunState | None, now: datetime) -> bo
     if state is not None and state.is_final:
         return False
     return row.holder != NOBODY and (state is RunState.waiting or row.until > now)
-
-
-def _is_contract(repository_id: int, contract: str) -> tuple[ColumnElement[bool], ...]:
-    return (ContractLeaseRow.repository_id == repository_id, ContractLeaseRow.contract == contract)
 
 
 async def _lock(session: AsyncSession, repository_id: int, names: Collection[str]) -> Sequence[ContractLeaseRow]:

@@ -473,7 +473,6 @@ def _is_same_base(row: RunRow, candidate: Candidate) -> bool:
 
 
 async def _find_ended(session: AsyncSession, repository_id: int, number: int, ended_by: str) -> tuple[Run, ...]:
-    """The runs that a run or a delivery ended."""
     same = {"repository_id": repository_id, "ended_by": ended_by}
     found = await session.scalars(select(RunRow).filter_by(**same).where(_fence_number == number))
     return tuple(row.as_run() for row in found)

@@ -204,7 +204,6 @@ class AutomaticMerge:
         return await pull_requests.find_merge_commit(self.services, self.run)
 
     async def _is_merged(self) -> bool:
-        """Whether the pull request is merged with this head."""
         live = await self.services.host.pull_request(self.run.repository, self.run.number)
         return live.is_merged and live.head_sha == self.run.head_sha
 

@@ -24,16 +24,15 @@ from safety.automation_level import cap_level, evaluate
 log = structlog.get_logger(__name__)
 
 
-async def update_level(services: Services, run: Run, known: Configuration | None = None) -> int:
+async def update_level(services: Services, run: Run) -> int:
     """Update the level, show a change in the check of ``run``, and answer the effective level.
 
     May be repeated: the ledger knows which changes were not shown yet.
 
     :param run: the run that ended, or the newest one on a pull request where people decided something.
-    :param known: the configuration, if the caller has just loaded it.
     :raises CodeHostError: the configuration cannot be read.
     """
-    bounds = (known or await _load_configuration(services, run.repository)).ladder
+    bounds = (await _load_configuration(services, run.repository)).ladder
     facts = await automation_level.load_facts(services.database, run.repository.id)
     verdict = evaluate(facts, bounds, services.clock.now())
     if verdict.is_changed:
@@ -109,7 +108,7 @@ async def record_miss(
     is_new = await automation_level.record_missed_bug(
         services.database, repository, number, run_id, sender.login, text, cause, now
     )
-    return automation_texts.confirm_missed_bug(number, run_id) if is_new else automation_texts.report_known_bug()
+    return automation_texts.confirm_missed_bug(number, run_id) if is_new else automation_texts.KNOWN_BUG
 
 
 async def find_announced_merge(services: Services, repository: RepositoryRef, number: int) -> Run | None:

@@ -67,7 +67,7 @@ def _report_valid(
 ) -> ConfigCheck:
     effective = apply_ceilings(proposed, ceilings or {})
     before, after = (flatten(one.model_dump(mode="json")) for one in (current, effective))
-    notes = [config_texts.linters_need_a_sandbox()] if effective.review.linters else []
+    notes = [config_texts.LINTERS_NEED_SANDBOX] if effective.review.linters else []
     notes += [config_texts.warn_without_effect(idle)] if idle else []
     notes += [hint] if hint else []
     changed = config_texts.list_changes(before, after)

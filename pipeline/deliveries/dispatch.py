@@ -138,7 +138,7 @@ async def _ask_to_repeat(context: DeliveryContext, comment: ExecuteComment) -> s
 
 
 async def _reply_to_repeat(context: DeliveryContext, comment: ExecuteComment) -> None:
-    answers = [command_texts.Answer("", command_texts.ask_to_repeat())]
+    answers = [command_texts.Answer("", command_texts.ASK_TO_REPEAT)]
     await comments.answer(context.services, comment, context.guid, answers)
 
 

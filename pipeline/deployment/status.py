@@ -78,7 +78,7 @@ class DeploymentStatus:
 
     async def give_up(self, detail: str) -> None:
         """Record that Forge could not go on, and show it."""
-        await self._stop(detail)
+        await stop_deployment(self._services, self._run, detail)
         report = await self._build_report()
         await self._check.show(report, f"given up {report.deployment.state.value}")
         await self._report_to_github(report.deployment)
@@ -121,9 +121,6 @@ class DeploymentStatus:
 
     async def _show_progress(self, now: StageHealth, doing: str) -> None:
         await self._check.show_progress(await self._build_report(now=now, doing=doing))
-
-    async def _stop(self, detail: str) -> None:
-        await stop_deployment(self._services, self._run, detail)
 
     def _record(self, deployment: Deployment) -> GitHubRecord:
         url = "" if self.plan is None else self.plan.environment.url or ""

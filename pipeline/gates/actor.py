@@ -212,7 +212,7 @@ async def load_authorship(
     """
     listed = await services.host.pull_commits(repository, pull_request.number)
     try:
-        trusted = [pull_request.author_id] if await _is_trusted_app(services, repository, pull_request) else []
+        trusted = [pull_request.author_id] if await is_trusted_app(services, repository, pull_request) else []
         parts = await load_contributions(services, repository, pull_request, listed, trusted)
         accepted = await _load_approvals(services, repository, pull_request, accepting)
     except CodeAccessError as error:
@@ -252,7 +252,7 @@ async def keep_authors_of_merge(services: Services, repository: RepositoryRef, p
     await pushes.note_merge(*where, wrote.authors, at, pull_request.base_sha)
 
 
-async def _is_trusted_app(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> bool:
+async def is_trusted_app(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> bool:
     """Whether an App opened it that the repository lets open pull requests as it does a person.
 
     What runs in a workflow is never one: whoever may push may make it push anything.

@@ -60,18 +60,22 @@ async def load_heard(services: Services, run: Run, issue: Issue) -> HeardWords:
 
     def list_by(text: Issue | IssueComment) -> tuple[int, ...]:
         made = drop_own(text.author_id, edits.get(text.node_id, ()))
-        return list_writers(text.author_id, [each for each in made if each.at <= until])
+        return list_writers(text.author_id, [each for each in made if each.at <= until], is_app=text.is_app)
 
     heard = [HeardComment(each, list_by(each)) for each in there if each.node_id not in late]
     return HeardWords(list_by(issue), heard)
 
 
-def list_writers(author: int | None, edits: Collection[TextEdit]) -> tuple[int, ...]:
+def list_writers(author: int | None, edits: Collection[TextEdit], *, is_app: bool = False) -> tuple[int, ...]:
     """Who wrote or edited a text, as far as the author's account is still there.
 
-    An App that edited it is among them as :data:`domain.github.commits.AN_APP`, and so is whom GitHub does not name.
+    An App that wrote or edited it is among them as :data:`domain.github.commits.AN_APP`, because nobody knows whose
+    words it brought, and so is whom GitHub does not name.
+
+    :param is_app: an App wrote it.
     """
-    return tuple(sorted({each.writer for each in edits} | (set() if author is None else {author})))
+    wrote = {*([] if author is None else [author]), *([AN_APP] if is_app else [])}
+    return tuple(sorted({each.writer for each in edits} | wrote))
 
 
 def drop_own(author: int | None, edits: Collection[TextEdit]) -> list[TextEdit]:
@@ -89,7 +93,7 @@ async def list_askers(services: Services, run: Run) -> frozenset[int]:
     """Whoever asked for a run, wrote or edited what it was told, requested changes, or said at a gate what to do.
 
     So did who taught what agents were told from memory: there, or where Forge said before what this run takes up.
-    An App whose check or review comment it was told is among them as :data:`domain.github.commits.AN_APP`.
+    An App whose issue, check or review comment it was told is among them as :data:`domain.github.commits.AN_APP`.
 
     :raises CodeHostError: if GitHub does not say who wrote the issue and its comments.
     """

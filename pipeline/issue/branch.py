@@ -168,5 +168,4 @@ class BranchPusher:
 
 
 def _step_name(branch: str, sha: str) -> str:
-    """The step of a push in the outbox."""
     return f"push {branch} {sha}"

@@ -1,5 +1,6 @@
 """Opens drafts where agents may change files, and commits them."""
 
+import asyncio
 from dataclasses import dataclass, replace
 
 from domain.errors import ForgeError
@@ -71,7 +72,7 @@ class DraftCommits:
         :raises ForgeError: they may not be pushed.
         """
         tree = await load_tree(mirror, self.context.run.base_sha, ())
-        wrong = select_blocking(validate(whole, await self._load_areas(), tree))
+        wrong = select_blocking(await asyncio.to_thread(validate, whole, await self._load_areas(), tree))
         if wrong:
             is_of_lock = wrong[0].constraint == "contract_lock"
             advice = "Write /forge run to begin anew." if is_of_lock else "Ask for less in one issue."

@@ -103,7 +103,6 @@ async def _ask(context: RunContext, questions: Sequence[str], text: str) -> None
 
 
 async def _post_nothing_to_do(context: RunContext, why: str) -> RunEnd:
-    """Say why there is nothing to do, and end the run."""
     plans_only = context.run.trigger is Trigger.plan
     text = plan_texts.render_nothing_to_do(why, plans_only=plans_only, spent=await context.load_cost())
     await context.journal.step("post that there is nothing to do", context.status.post, "nothing to do", text)

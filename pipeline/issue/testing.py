@@ -59,7 +59,6 @@ class HeadTester:
 
     @cached_property
     def _progress(self) -> ProgressUpdates:
-        """Of the check."""
         services = self._context.services
         return ProgressUpdates(services.database, self._context.run, services.progress_delay)
 

@@ -108,4 +108,4 @@ class IssueRun(RunWorkflow):
 def _refuse_to_start(issue: IssueRunInput) -> RunEnd:
     if issue.paused_by is not None:
         return RunEnd(RunState.cancelled, ReasonCode.paused, plan_texts.report_stop(ReasonCode.paused, spent=0))
-    return RunEnd(RunState.cancelled, ReasonCode.closed, plan_texts.refuse_closed())
+    return RunEnd(RunState.cancelled, ReasonCode.closed, plan_texts.CLOSED)

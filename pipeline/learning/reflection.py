@@ -66,7 +66,6 @@ class ReflectionRun:
         return f"{kept} kept"
 
     async def _record_nothing(self, why: str) -> str:
-        """Record that nothing was learned."""
         try:
             await self._journal.step("leave it", self._record_reason, why)
         except ForgeError as error:

@@ -10,7 +10,7 @@ from domain.config.configuration import Configuration
 from domain.gates import Gate, GateRequest, GateState, Option, digest
 from domain.money import BudgetExtension, Refusal
 from domain.runs.run import Phase, Run
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text
 from domain.verdicts import Reason
 from memory.budgets import model_answers
 from memory.db.engine import Connection
@@ -126,7 +126,7 @@ class BudgetGate:
     async def _load_last_output(self, question: str) -> str:
         value = await model_answers.find(self.context.database, self.context.run, question)
         turn = model_answers.to_iteration(question, value or {})
-        return " ".join(strip_invisible(turn.output or turn.error).split())[:_MAX_OUTPUT]
+        return flatten_text(turn.output or turn.error)[:_MAX_OUTPUT]
 
 
 _PROMPTS = {

@@ -35,6 +35,7 @@ _CONCLUSIONS = {
     GateState.expired: Conclusion.action_required,
     GateState.void: Conclusion.cancelled,
 }
+_GONE = 0  # the id that is kept of a comment that a person deleted: a decision is told in words then
 
 
 async def show(services: Services, run: Run, gate: Gate, spent: int) -> Gate:
@@ -78,10 +79,9 @@ async def show_decision(services: Services, run: Run, gate: Gate, spent: int) ->
         return known
 
     try:
-        await write_once(services, run, f"gate {gate.id} {gate.state}", "comment", edit)
+        return await write_once(services, run, f"gate {gate.id} {gate.state}", "comment", edit) != _GONE
     except NotFound:
         return False
-    return True
 
 
 async def close_comment(services: Services, gate: Gate, spent: int) -> None:
@@ -144,18 +144,18 @@ async def _show_comment(services: Services, run: Run, gate: Gate, spent: int) ->
             await services.host.edit_comment(gate.repository, comment_id, text)
         except NotFound:  # a person deleted it, and it stays deleted
             log.info("gate.comment_gone", gate=gate.id)
-        else:
-            await fold(services, gate, comment_id)
+            return _GONE
+        await fold(services, gate, comment_id)
         return comment_id
 
     known = gate.comment_id
     if known is None:
-        comment_id = await write_once(services, run, step, "comment", create, find=find)
+        known = await write_once(services, run, step, "comment", create, find=find)
     else:
-        comment_id = await write_once(services, run, step, "comment", partial(edit, known))
+        await write_once(services, run, step, "comment", partial(edit, known))
     if not gate.is_waiting:
-        await write_once(services, run, f"{step} {gate.state}", "comment", partial(edit, comment_id))
-    return comment_id
+        await write_once(services, run, f"{step} {gate.state}", "comment", partial(edit, known))
+    return known
 
 
 def _build_check(gate: Gate, text: CheckText) -> CheckRun:

@@ -143,7 +143,7 @@ async def _post(
             placed = len(remarks)
             return review_id
         except Unprocessable:
-            unplaced = review_texts.explain_unplaced()
+            unplaced = review_texts.UNPLACED
             plain = draft.model_copy(update={"body": redact_outgoing(bodies[1]), "comments": ()})
             return await services.host.create_review(run.repository, run.number, plain)
 

@@ -36,7 +36,7 @@ _LEVELS = {
 
 async def open_check(services: Services, run: Run) -> None:
     """Create the run's check, queued: the first sign people see."""
-    await ensure_check(services, run, _CREATION, _build_check(run, "queued", review_texts.render_queued()))
+    await ensure_check(services, run, _CREATION, _build_check(run, "queued", review_texts.QUEUED))
 
 
 async def show_progress(services: Services, run: Run, step: str, doing: str, post_later: PostLater) -> None:
@@ -88,7 +88,6 @@ async def _complete(
     text: CheckText,
     annotations: tuple[Annotation, ...] = (),
 ) -> None:
-    """Complete the run's check."""
     check = _build_check(run, "completed", text, conclusion, annotations)
     await complete_check(services, run, _CREATION, step, check)
 

@@ -39,7 +39,7 @@ class HeadTestCheck:
 
         :raises Superseded: if another run owns the pull request or issue.
         """
-        check = self._build_check("queued", test_texts.render_queued(), None)
+        check = self._build_check("queued", test_texts.QUEUED, None)
         await ensure_check(self.services, self.run, self._creation_step, check, self._head_test)
 
     async def show_progress(self, doing: str) -> None:

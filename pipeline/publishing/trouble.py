@@ -97,7 +97,7 @@ async def withdraw(services: Services, guid: str, command: AnyCommand) -> None:
             | ReviewCheckedHead(repository=repository, head_sha=head)
         ):
             try:
-                await _update(services, guid, repository, head, texts.render_trouble_over(), Conclusion.cancelled)
+                await _update(services, guid, repository, head, texts.TROUBLE_OVER, Conclusion.cancelled)
             except ForgeError as error:
                 log.warning("trouble.not_withdrawn", guid=guid, error=str(error))
         case _:

@@ -1,5 +1,6 @@
 """Analyses one head with layers 1 and 2, and builds its review from all layers."""
 
+import asyncio
 from collections.abc import Collection, Sequence
 from functools import partial
 
@@ -63,7 +64,8 @@ class ReviewAnalysis:
         )
         earlier = await findings.load_all(services.database, run.repository.id, run.number)
         renamed = {each.path: each.old_path for each in change.touched if each.old_path is not None}
-        followed = follow(checked.findings, earlier, renamed, await self._find_settled(earlier))
+        settled = await self._find_settled(earlier)
+        followed = await asyncio.to_thread(follow, checked.findings, earlier, renamed, settled)
         checked = checked.model_copy(update={"findings": followed})
         return await add_base(checked, mirror, run, settings, change)
 

@@ -1,5 +1,6 @@
 """Finds where the last review of a pull request stands by now: what it read, and its findings on the code of today."""
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -61,7 +62,10 @@ async def load_earlier_findings(
     if last is None or not known:
         return EarlierFindings(findings=())
     since = await _load_changes_since(services, run, last, checked)
-    placed = map(remove_place, known) if since is None else _place_now(known, since, change, versions)
+    if since is None:
+        placed = map(remove_place, known)
+    else:
+        placed = await asyncio.to_thread(_place_now, known, since, change, versions)
     shown = tuple(each for each in last.findings if each.proof is not None and each.proof.is_shown)
     return EarlierFindings(findings=tuple(placed), shown=shown)
 
@@ -85,7 +89,7 @@ async def load_earlier_reading(
     mirror = await fetch_mirror(services, run)
     compared = await mirror.change(last.merge_base, last.head_sha)
     known = [each for each in _filter_model_findings(last) if each.id not in settled]
-    placed = _place_now(known, since, change, versions)
+    placed = await asyncio.to_thread(_place_now, known, since, change, versions)
     changed = [each for each in placed if since.file(each.path) is not None and each.path in versions]
     asked = {each.id: each for each in changed}
     then = [(each, asked[each.id]) for each in known if each.id in asked]

@@ -181,7 +181,6 @@ def _list_unread(prepared: PreparedQuestions, answers: Sequence[ModelAnswer]) ->
 
 
 def _explain_unread(answer: ModelAnswer, answers: Sequence[ModelAnswer]) -> str:
-    """Why the files of a question that failed were not read."""
     if _was_spared(answer, answers):
         return _SPARED
     return _SILENT if answer.last_model is None else _LOST

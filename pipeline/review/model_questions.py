@@ -7,9 +7,13 @@ from agents.llm.ask import ModelAnswer
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, apply_path_filters
 from agents.review.model.layer import Intent, narrow_change, show_cells
+from domain.errors import CodeHostError, RateLimited
+from domain.github.pull_requests import PullRequest
+from domain.ports import CodeHost
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, place_on_diff
-from domain.runs.run import Phase, Run
+from domain.runs.run import Phase, RepositoryRef, Run
+from domain.text.description import list_closed_issues
 from memory.learned import recall
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
@@ -20,7 +24,6 @@ from pipeline.review.earlier_reviews import (
     load_earlier_findings,
     load_earlier_reading,
 )
-from pipeline.review.intent import load_intent
 from pipeline.review.model_answers import AssessedAnswers, assess_answers, drop_unfit_suggestions, load_evidence
 from pipeline.review.question_plan import PreparedQuestions, Shown, explain_look_ups, plan_questions
 from pipeline.review.surroundings import load_surroundings
@@ -100,9 +103,29 @@ class ModelQuestions:
         """What the change is to do; of a push nobody can tell whether all of it does what an issue asks."""
         if before.since is not None:
             return Intent(title=self._settings.pull_request.title, so_far=before.so_far)
-        return await load_intent(self._services.host, self._run.repository, self._settings.pull_request)
+        return await _read_intent(self._services.host, self._run.repository, self._settings.pull_request)
 
     async def _load_code(self, checked: CheckedChange) -> tuple[Change, dict[str, FileVersions]]:
         mirror = await fetch_mirror(self._services, self._run)
         change = apply_path_filters(await mirror.change(checked.merge_base, self._run.head_sha), self._configuration)
         return show_cells(change, await mirror.versions(change.files))
+
+
+async def _read_intent(host: CodeHost, repository: RepositoryRef, pull_request: PullRequest) -> Intent:
+    """The intent; without the issue where GitHub does not show one.
+
+    :raises RateLimited: GitHub wants Forge to wait.
+    """
+    intent = Intent(title=pull_request.title)
+    try:
+        words = (await host.issue(repository, pull_request.number)).body
+        intent = intent.model_copy(update={"said": words})
+        for number in list_closed_issues(words)[:1]:
+            issue = await host.issue(repository, number)
+            if not issue.is_pull_request:
+                return intent.model_copy(update={"issue": number, "asked": f"{issue.title}\n{issue.body}"})
+    except RateLimited:
+        raise
+    except CodeHostError:  # the issue is gone, or may not be read
+        pass
+    return intent

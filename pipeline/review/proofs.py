@@ -1,5 +1,6 @@
 """Has a test written and run for what the model calls an error, so that a finding says whether it is shown."""
 
+import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -187,7 +188,8 @@ class ModelProofs:
         placed = finding if otherwise.line is None else otherwise  # a statement may have many lines
         head, mirror = self._context.run.head_sha, await self._context.fetch_mirror()
         content = (await mirror.read(head, [placed.path])).get(placed.path, b"")
-        return find_again(placed, content.decode(errors="replace").split("\n")) or otherwise
+        lines = content.decode(errors="replace").split("\n")
+        return await asyncio.to_thread(find_again, placed, lines) or otherwise
 
     async def _tell(self, _doing: str) -> None:
         """Show in the check, in a moment, that a claim is tried out."""

@@ -127,7 +127,7 @@ class ReviewVerdict:
         self, settings: RunSettings, remarks: Sequence[Remark], post: Callable[[], Awaitable[PostedReview]]
     ) -> PostedReview:
         if remarks and not await may_comment(self._services, self._run, settings):
-            return PostedReview(unposted=automation_texts.explain_no_comments())
+            return PostedReview(unposted=automation_texts.NO_COMMENTS)
         if not remarks or settings.configuration.review.dry_run:
             return PostedReview()
         try:

@@ -103,7 +103,8 @@ def _render_comment(
         wanted = comment_texts.render_comment((first, *others), gone)
         return None if comment_texts.strip_line_numbers(wanted) == comment_texts.strip_line_numbers(body) else wanted
     is_back = is_over and is_present(first, review)
-    return comment_texts.render_comment((first,)) if is_back or _offers_another(body, first) else None
+    offers_another = first.fix is None and "```suggestion" in body
+    return comment_texts.render_comment((first,)) if is_back or offers_another else None
 
 
 def _update_finding(finding: Finding, review: Review, body: str) -> Finding:
@@ -111,10 +112,6 @@ def _update_finding(finding: Finding, review: Review, body: str) -> Finding:
     current = next((each for each in review.all_findings if each.fingerprint == finding.fingerprint), finding)
     is_offered = current.fix is not None and _contains(body, suggestion_block(current.fix.replacement))
     return finding if is_offered else finding.model_copy(update={"fix": None})
-
-
-def _offers_another(body: str, finding: Finding) -> bool:
-    return finding.fix is None and "```suggestion" in body
 
 
 def _contains(body: str, part: str) -> bool:

@@ -91,7 +91,6 @@ async def _has_gone_on(services: Services, run: Run) -> bool:
 
 
 async def _apply_feedback(services: Services, run: Run, review: Review, settings: RunSettings) -> Review:
-    """The review with the dismissals and answers of now."""
     review = await apply_dismissals(services, run, review, settings.configuration)
     return await ReviewGates(services, run, settings.configuration, settings.pull_request).expect_verdict(review)
 

@@ -50,16 +50,13 @@ class Lookout:
         :raises DatabaseUnavailable: nobody can say.
         """
         now, is_calm = time.monotonic(), not self._is_working() and time.monotonic() > self._awake_until
-        if now > self._glanced + _GLANCE or (is_calm and self._has_changed()):
+        if now > self._glanced + _GLANCE or (is_calm and (self._is_stale or self._database.find_log() != self._log)):
             await self._glance(now)
         is_due = self._next is not None and self._next <= self._clock.now()
         if is_calm and not is_due and now < self._swept + _SELDOM:
             return False
         self._swept, self._is_stale = now, True
         return True
-
-    def _has_changed(self) -> bool:
-        return self._is_stale or self._database.find_log() != self._log
 
     async def _glance(self, now: float) -> None:
         log = self._database.find_log()  # first: what is written meanwhile is looked at next time

@@ -1,5 +1,6 @@
 """Migrations expand first and contract a release later, so that two versions can share one database."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,16 @@ def test_every_migration_expands_or_says_whom_it_leaves_behind(backend: Backend,
     engine.dispose()
     drop_database(url)
     assert losses == {}
+
+
+def test_what_is_released_is_written_out() -> None:
+    """If this fails: write the tables out in ``0001`` (CONTRIBUTING.md, migrations). Who already uses Forge would never
+    get a table that it makes as the code describes it."""
+    root = Path(migrations.__file__).parent
+    changes = (root.parent / "CHANGELOG.md").read_text(encoding="utf-8")
+    is_released = re.search(r"^## (?!.*\(unreleased\)$)", changes, re.MULTILINE) is not None
+    described = [step.name for step in root.glob("versions/*.py") if "TableRow" in step.read_text(encoding="utf-8")]
+    assert not is_released or described == []
 
 
 def test_what_is_declared_is_a_schema_of_ours() -> None:

@@ -1,5 +1,7 @@
 """The migrations make exactly the tables the code describes, on both databases, also with data in them."""
 
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -66,6 +68,26 @@ def _die(*_: object, **__: object) -> None:
 def _describe(engine: Engine) -> Mapping[str, Sequence[str]]:
     seen = inspect(engine)
     return {table: [column["name"] for column in seen.get_columns(table)] for table in seen.get_table_names()}
+
+
+STAYS = """
+import asyncio, sys
+import migrations
+from bot.current_database import migrate
+from memory.db.engine import sync_engine
+engine = sync_engine(sys.argv[1])
+asyncio.run(migrate(engine))
+print(migrations.is_current(engine), "alembic" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+def test_a_process_that_stays_does_not_load_what_only_migrations_need(backend: Backend, tmp_path: Path) -> None:
+    """They are most of what a first start held more than a later one."""
+    url = create_database(backend, tmp_path, migrated=False)
+    done = subprocess.run([sys.executable, "-c", STAYS, url], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-2:] == ["True", "False"]
+    drop_database(url)
 
 
 def test_a_server_that_is_too_old_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -62,14 +62,6 @@ async def test_a_maintainer_decides_about_what_is_skipped(story: Story) -> None:
     story.pass_over(pull)
 
 
-async def test_who_rejects_it_ends_it(story: Story) -> None:
-    pull, _, carol = await _propose(story, SKIPPED, GATE)
-    await carol.comment(pull, "/forge reject destructive mend the code instead")
-    await story.settle()
-    assert _get_conclusion(story, pull) == "failure"
-    story.pass_over(pull)
-
-
 async def test_a_finding_that_is_dismissed_is_not_asked_about(story: Story) -> None:
     """A person with the role may say that it is wrong, and the next head is not asked about again."""
     pull, alice, carol = await _propose(story, SKIPPED, GATE)
@@ -80,7 +72,7 @@ async def test_a_finding_that_is_dismissed_is_not_asked_about(story: Story) -> N
     await story.settle()
     await alice.push(pull.repository, "work", {"shop.py": CODE + "\n\nTAX = 0\n"})
     await story.settle()
-    assert _get_conclusion(story, pull) == "success"
+    assert _get_conclusion(story, pull) == "neutral"
     story.pass_over(pull)
 
 
@@ -88,7 +80,7 @@ async def test_a_finding_that_is_dismissed_is_not_asked_about(story: Story) -> N
 async def test_a_repository_says_what_asks(story: Story, reaction: str) -> None:
     pull, _, _ = await _propose(story, SKIPPED, f"avoidance: {{test_skipped: {reaction}}}\n")
     assert story.gates(pull) == []
-    assert _get_conclusion(story, pull) == "success"
+    assert _get_conclusion(story, pull) == "neutral"
     [check] = story.github.check_runs(pull.repository, pull.head_sha, "Forge / review")
     assert ("avoidance/test-skipped" in f"{check.summary}{check.text}{check.annotations}") == (reaction == "note")
     story.pass_over(pull)
@@ -103,27 +95,3 @@ async def test_tests_that_only_move_ask_nobody(story: Story) -> None:
     assert story.gates(pull) == []
     assert _get_conclusion(story, pull) == "success"
     story.pass_over(pull)
-
-
-async def test_a_detector_that_is_wrong_here_is_believed_no_more(story: Story) -> None:
-    """Twice in a row its finding is dismissed; of the third one Forge only asks whether it is right."""
-    names = ("north", "south", "west")
-    tests = {f"tests/test_{name}.py": f"def test_{name}():\n    assert {name!r}.isalpha()\n" for name in names}
-    repository, alice = story.repository({**FILES, **tests, ".github/forge.yml": GATE})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
-    asked: list[list[str]] = []
-    for name in names:
-        path = f"tests/test_{name}.py"
-        await alice.push(
-            repository, f"drop-{name}", {path: f"import pytest\n\n\n@pytest.mark.skip\n{tests[path]}"}, base="main"
-        )
-        pull = await alice.open_pull_request(repository, f"drop-{name}", "main", title="Tidy up")
-        await story.settle()
-        asked.append(story.gates(pull))
-        said = " ".join(each.body for each in story.questions(pull))
-        for finding in sorted({word.strip("`:") for word in said.split() if word.startswith("F-")}):
-            await carol.comment(pull, f"/forge dismiss {finding} another suite has it")
-        await story.settle()
-        story.pass_over(pull)
-    assert asked == [["destructive"], ["destructive"], ["false_positive"]]

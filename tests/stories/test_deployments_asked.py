@@ -94,16 +94,6 @@ async def test_an_announced_deployment_can_be_stopped(story: Story, service: Toy
     story.pass_over(scene.pull)
 
 
-async def test_below_that_level_a_person_lets_a_merge_reach_staging(story: Story, service: ToyService) -> None:
-    scene = await open_deployments(story, service, trigger="merge")
-    after = await scene.merge()
-    assert story.gates(scene.pull) == ["staging_deploy"]
-    await scene.comment(scene.alice, "/forge approve staging_deploy")
-    await scene.run_on()
-    assert service.history == [(after, 25), (after, 100)]
-    story.pass_over(scene.pull)
-
-
 async def test_people_hold_it_let_it_go_on_and_take_it_back(story: Story, service: ToyService) -> None:
     scene = await open_deployments(story, service)
     before = await scene.was_deployed()
@@ -240,21 +230,6 @@ async def test_a_build_that_leaves_nothing_ends_it(story: Story, service: ToySer
     assert service.history == [(after, 25), (after, 100)]
     for each in scene.pulls:
         story.pass_over(each)
-
-
-async def test_production_goes_back_at_once_when_a_maintainer_says_so(story: Story, service: ToyService) -> None:
-    """They have the role that approves, and people wait: nobody else is asked."""
-    scene = await open_deployments(story, service)
-    before = await scene.was_deployed("production")
-    await scene.merge()
-    await scene.was_deployed("production")
-    assert "needs the role maintain" in await scene.comment(scene.alice, "/forge rollback production")
-    await scene.comment(scene.carol, "/forge rollback production")
-    assert story.gates(scene.pull) == []
-    await scene.run_on()
-    assert (await scene.get_latest()).state is DeploymentState.healthy
-    assert service.history == [(before, 100)]
-    story.pass_over(scene.pull)
 
 
 async def test_a_reviewed_change_of_medium_risk_goes_in_three_steps(story: Story, service: ToyService) -> None:

@@ -133,30 +133,3 @@ async def test_environments_do_not_wait_for_each_other(story: Story, service: To
     assert ((before, 100) in service.history, staging.state.is_over) == (True, False)
     for pull in scene.pulls:
         story.pass_over(pull)
-
-
-async def test_a_roll_back_is_judged_by_what_it_restored(story: Story, service: ToyService) -> None:
-    """And not by what a query still remembers of the bad version."""
-    scene = await open_deployments(story, service)
-    before = await scene.was_deployed()
-    after = await scene.merge()
-    service.error_rates[after], service.remembers = 0.9, 4
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.run_on()
-    latest = await scene.get_latest()
-    assert (latest.state, service.history[-1]) == (DeploymentState.rolled_back, (before, 100))
-    assert "is back and healthy" in latest.detail
-    story.pass_over(scene.pull)
-
-
-async def test_what_was_not_well_before_is_no_measure(story: Story, service: ToyService) -> None:
-    scene = await open_deployments(story, service)
-    before = await scene.was_deployed()
-    service.error_rates[before] = 0.6
-    await scene.merge()
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.look(2)
-    assert story.gates(scene.pull) == ["deploy_hold"]
-    assert "It was not well before it" in _question(story, scene)
-    assert service.history == []
-    story.pass_over(scene.pull)

@@ -107,12 +107,6 @@ async def test_another_test_is_another_question(story: Story) -> None:
     story.pass_over(pull)
 
 
-async def test_who_rejects_it_ends_it(story: Story) -> None:
-    pull, _, carol = await propose(story, HIDES)
-    await say(story, pull, carol, "/forge reject destructive mend the code instead")
-    assert find_check(story, pull).conclusion == "failure"
-
-
 async def test_what_a_person_dismissed_is_listed_once(story: Story) -> None:
     pull, _, carol = await propose(story, HIDES)
     [name] = story.finding_names(pull)
@@ -224,20 +218,6 @@ async def test_what_no_runner_takes_is_run_by_the_configured_command(story: Stor
         assert "- No runner that Forge knows takes `tests/test_total.sh`" in said
         assert "Name what runs all tests in `commands.test`" in said
         assert story.gates(pull) == []
-    story.pass_over(pull)
-
-
-@pytest.mark.parametrize(
-    ("reaction", "is_listed", "conclusion"), [("note", True, "neutral"), ("off", False, "neutral")]
-)
-async def test_a_repository_says_what_asks(story: Story, reaction: str, conclusion: str, *, is_listed: bool) -> None:
-    """The facts are in the check in any case."""
-    pull, _, _ = await propose(story, HIDES, f"avoidance: {{failure_hidden: {reaction}}}\n")
-    check = find_check(story, pull)
-    assert check.conclusion == conclusion
-    assert f"**`{NAME}` fails.**" in read_section(check)
-    assert ("avoidance/failure-hidden" in (check.summary or "")) is is_listed
-    assert story.gates(pull) == []
     story.pass_over(pull)
 
 

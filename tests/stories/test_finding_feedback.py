@@ -149,14 +149,6 @@ async def test_the_author_can_only_have_others_asked(story: Story) -> None:
     story.pass_over(scene.pull)
 
 
-async def test_a_stranger_cannot_have_anybody_asked(story: Story) -> None:
-    scene = await _begin(story)
-    mallory = story.github.user("mallory")
-    assert "needs" in await scene.say(mallory, f"/forge dismiss {scene.finding} trust me")
-    assert scene.gates == ["destructive"]
-    story.pass_over(scene.pull)
-
-
 @pytest.mark.parametrize(
     "words", ["/forge confirm F-ID they still matter", "/forge reject false_positive they still matter"]
 )

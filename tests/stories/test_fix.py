@@ -11,7 +11,6 @@ from agents.llm.scripted import ScriptedModel
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import PATIENCE, Story
 from tests.world.automation import APP, at_level, open_pull_request, settle_looks
-from tests.world.instructions import list_own_branches
 from tests.world.issues import PROJECT
 from tests.world.model_findings import (
     ASKED,
@@ -223,46 +222,6 @@ async def test_people_decide_about_a_protected_file(story_with_model: Story, mod
     )
     story.pass_over(made)
     story.pass_over(pull)
-
-
-async def test_a_fork_needs_an_ok_and_gets_a_patch(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
-    find_division(model)
-    repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": "", "app.py": APP})
-    mallory = story.github.user("mallory")
-    fork = await mallory.fork(repository)
-    await mallory.push(fork, "feature", {"billing/pay.py": PAY, "app.py": UNUSED}, base="main")
-    pull = await mallory.open_pull_request(repository, "feature", head_repo=fork)
-    await story.settle()
-    [first] = story.comments(pull)
-    await alice.reply(first, "/forge fix")
-    await story.settle()
-    assert "Nobody with the role write has allowed this head" in story.thread_answers(pull, first)[0].body
-    assert model.calls == []
-    story.clock.move(seconds=5)
-    await alice.comment(pull, "/forge review")
-    await story.settle()
-    story.pass_over(pull)
-    [found] = [each for each in story.comments(pull) if "divides by zero" in each.body]
-    model.when(ASKED, ONE_LINE, FIXED)
-    await alice.reply(found, "/forge fix")
-    await story.settle()
-    [reply] = story.thread_answers(pull, found)
-    assert reply.body.startswith("It is only shown here, because Forge does not write to forks. Fixes F-")
-    assert f"+{RIGHT}" in reply.body
-    assert list_own_branches(repository) == []
-
-
-@pytest.mark.parametrize("forbids", [False, True])
-async def test_without_a_model_people_fix_what_no_tool_can(story: Story, forbids: bool) -> None:
-    repository, alice, _ = await at_level(story, 1, "review: {model: never}\n" if forbids else None)
-    pull, _ = await open_pull_request(story, repository, alice, {"app.py": APP.replace("os.name", "missing")})
-    [comment] = story.comments(pull)[:1]
-    await alice.reply(comment, "/forge fix")
-    await settle_looks(story)
-    [reply] = story.thread_answers(pull, comment)
-    why = "`review.model: never` keeps code from models" if forbids else "no model can write a fix"
-    assert why in reply.body
 
 
 async def test_what_was_mended_beside_its_line_is_not_fixed_again(

@@ -8,7 +8,7 @@ from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
 from tests.world.automation import APP, at_level, open_pull_request, settle_looks
 from tests.world.credentials import LEAKING
-from tests.world.model_findings import ASKED, FIXED, ONE_LINE, PAY, RIGHT, WRONG, claim, find_division, find_own
+from tests.world.model_findings import ASKED, FIXED, ONE_LINE, PAY, RIGHT, WRONG, claim, find_division
 from tests.world.replies import mask
 
 UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
@@ -203,48 +203,6 @@ async def test_where_nothing_is_open_or_can_be_fixed_nothing_is_done(story: Stor
     assert said.startswith("Of 2 findings: 2 left.")
     assert said.count("left, because no model can write a fix.") == 2
     assert broken.head_sha == head
-
-
-async def test_who_may_not_and_a_closed_one(story: Story) -> None:
-    repository, alice, _ = await at_level(story, 1)
-    pull, head = await open_pull_request(story, repository, alice, {"app.py": UNUSED})
-    reader = story.github.user("reader")
-    await reader.comment(pull, "/forge fix all")
-    await settle_looks(story)
-    assert "needs the role write" in hear(story, pull)
-    await alice.close(pull)
-    await alice.comment(pull, "/forge fix all")
-    await settle_looks(story)
-    assert "open" in hear(story, pull)
-    assert pull.head_sha == head
-
-
-async def test_at_level_0_it_is_shown_as_a_patch(story: Story) -> None:
-    repository, alice, _ = await at_level(story, 0)
-    pull, head = await open_pull_request(story, repository, alice, {"app.py": UNUSED})
-    await alice.comment(pull, "/forge fix all")
-    await settle_looks(story)
-    said = hear(story, pull)
-    assert said.startswith("It is only shown here, because automation is at level 0 here")
-    assert "\n import os\n-import sys\n" in said
-    assert pull.head_sha == head
-
-
-async def test_a_branch_that_takes_no_push_gets_a_pull_request(story: Story) -> None:
-    """Said again while that is open, it is pointed to."""
-    repository, alice, _ = await at_level(story, 1)
-    pull, head = await open_pull_request(story, repository, alice, {"app.py": UNUSED})
-    story.github.protect(repository, "feature", ruleset=True, approvals=1)
-    for _ in range(2):
-        await alice.comment(pull, "/forge fix all")
-        await settle_looks(story)
-    made = find_own(story, pull)
-    first, again = (mask(each.body) for each in story.answers(pull)[-2:])
-    assert first.startswith(f"#{made.number} proposes it for `feature`, because GitHub did not take it on the branch")
-    assert f"#{made.number} proposes a fix of F-FNQ5I5; merge it, or close it and ask again." in again
-    assert (made.base_ref, pull.head_sha, read(repository, made.head_sha, "app.py")) == ("feature", head, APP)
-    story.pass_over(made)
-    story.pass_over(pull)
 
 
 async def test_code_that_no_model_may_see_is_fixed_by_linters_alone(story: Story) -> None:

@@ -111,15 +111,6 @@ async def test_one_rejection_ends_what_the_others_ask(story: Story) -> None:
     assert (await scene.run()).reason == "gate_rejected"
 
 
-async def test_two_commands_in_one_comment(story: Story) -> None:
-    scene = await open_scene(story, {**CHANGED, **SESSION}, TWO)
-    answer = await scene.comment(scene.carol, "/forge approve large_change\n/forge approve protected_paths")
-    assert answer.count("Approved by carol") == 2
-    assert (scene.conclusion, (await scene.run()).state) == ("success", "completed")
-    assert story.gates(scene.pull) == []
-    assert len(story.gate_outcomes(scene.pull)) == 2
-
-
 async def test_a_gate_of_the_repository_itself(story: Story) -> None:
     scene = await open_scene(story, {"app.py": "VALUE = 1\n" * 5}, OWN)
     assert story.gates(scene.pull) == ["large_change"]
@@ -131,11 +122,6 @@ async def test_a_gate_of_the_repository_itself(story: Story) -> None:
     answer = await scene.comment(scene.carol, "/forge reject large_change split it")
     assert answer.startswith("**large_change: Rejected by carol**")
     assert "carol rejected large_change: split it" in scene.summary
-
-
-async def test_a_small_change_is_not_asked_about(story: Story) -> None:
-    scene = await open_scene(story, {"app.py": "VALUE = 1\n"}, OWN)
-    assert (story.gates(scene.pull), scene.conclusion) == ([], "neutral")
 
 
 async def test_a_critical_security_finding_stops_at_its_gate(story: Story) -> None:
@@ -198,12 +184,6 @@ async def test_what_cannot_be_decided_says_what_is_possible(story: Story) -> Non
     assert len(await scene.events(EventType.gate_approved)) == 1
     assert scene.conclusion == "success"
     assert story.gate_outcomes(scene.pull) == ["protected_paths: Approved by carol"]
-
-
-async def test_where_nothing_was_ever_asked(story: Story) -> None:
-    scene = await open_scene(story, {"app.py": "VALUE = 1\n"})
-    for words in ("/forge approve", "/forge reject no", "/forge delegate @dave"):
-        assert "No gate is waiting here." in await scene.comment(scene.carol, words)
 
 
 async def test_what_blocks_puts_a_question_off_and_says_so(story: Story) -> None:

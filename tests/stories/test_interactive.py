@@ -143,19 +143,11 @@ async def test_a_run_may_be_deterministic_all_the_same(
     assert await get_mode(asked) == "deterministic"
 
 
-async def test_a_run_may_be_interactive_all_the_same(story_with_model: Story, model: ScriptedModel) -> None:
-    commands = CONFIGURATION.replace("interactive", "deterministic")
-    model.when(TASK, CART, runs(MADE), DONE)
-    asked = await run_issue(story_with_model, model, "/forge run Interactive", **{".github/forge.yml": commands})
-    assert list_changed(asked) == ["shop/cart.py", "shop/made.py", "tests/test_cart.py"]
-    assert await get_mode(asked) == "interactive"
-
-
 async def test_who_retries_keeps_the_mode(story_with_model: Story, model: ScriptedModel) -> None:
     commands = CONFIGURATION.replace("interactive", "deterministic")
     undone = {**DONE, "is_done": False, "not_done": "All of it."}
     model.when(TASK, undone, CART, runs(MADE), DONE)
-    asked = await run_issue(story_with_model, model, "/forge run interactive", **{".github/forge.yml": commands})
+    asked = await run_issue(story_with_model, model, "/forge run Interactive", **{".github/forge.yml": commands})
     await asked.comment(asked.alice, "/forge cancel")
     await asked.comment(asked.alice, "/forge retry")
     assert "shop/made.py" in list_changed(asked)

@@ -146,11 +146,14 @@ async def test_a_budget_that_ends_between_look_ups_asks_a_person_and_goes_on_fro
     async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
         repository, alice, pull, head = await open_change(story, "budgets: {phase: {review: 1.5}}\n")
         assert story.gates(pull) == ["cost_overrun"]
+        [question] = story.questions(pull)
+        assert "could pass four fifths of the budget" in question.body
         asked = len(dear.calls)
         assert 1 <= asked <= 2
         story.clock.move(seconds=5)
         await alice.comment(pull, "/forge continue 20usd")
         await story.settle()
+        assert "may use 20.00 USD more" in question.body
         assert len(dear.calls) == 4  # none of its turns is asked for again
         assert story.check(repository, head).conclusion == "failure"
         assert "in 2 messages with " in (story.check(repository, head).summary or "")

@@ -136,15 +136,6 @@ async def test_a_plan_is_made_anew_where_what_it_was_made_from_changed(
     assert len(model.calls) == 2
 
 
-async def test_a_hopeless_issue_is_asked_back(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model, body="")
-    model.when("Title: Discounts", {"plan": None, "questions": ["A discount on what, and who may give it?"]})
-    said = await asked.comment(asked.alice, "/forge plan")
-    assert "1. A discount on what, and who may give it?" in said
-    assert "version 1" not in said
-    assert (await asked.run()).reason == "questions"
-
-
 async def test_who_answers_without_a_command_hears_what_goes_on(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model, body="")
     model.when("Title: Discounts", {"plan": None, "questions": ["A discount on what, and who may give it?"]})
@@ -192,30 +183,6 @@ async def test_a_model_that_only_talks_is_stuck(story_with_model: Story, model: 
     run = await asked.run()
     assert (run.state, run.reason) == ("failed", "stuck")
     assert len(model.calls) == 3
-
-
-async def test_a_model_that_goes_in_circles_stops_at_a_guard(story_with_model: Story, model: ScriptedModel) -> None:
-    """Another slice lets it go on where it was: what it was answered before is not paid for twice."""
-    asked = await open_issue(story_with_model)
-    model.when("Title: Discounts", *[LOOKS] * 3, plan())
-    await asked.comment(asked.alice, "/forge plan")
-    assert story_with_model.gates(asked.issue) == ["guard"]
-    assert len(model.calls) == 3
-    await asked.comment(asked.alice, "/forge continue 5it")
-    assert (await asked.run()).reason == "planned"
-    assert len(model.calls) == 4
-
-
-async def test_files_that_are_never_sent(story_with_model: Story, model: ScriptedModel) -> None:
-    never = {".github/forge.yml": "review: {never_send: ['**/*.env']}\n"}
-    asked = await open_issue(story_with_model, **never)
-    model.when(
-        "Title: Discounts",
-        Uses([("read_file", {"path": "shop/secret.env"}), ("grep", {"pattern": "of yours"})]),
-        plan(),
-    )
-    await asked.comment(asked.alice, "/forge plan")
-    assert not any("nothing of yours" in call.content for call in model.calls)
 
 
 async def test_the_provider_fails(story_with_model: Story, model: ScriptedModel) -> None:
@@ -292,17 +259,24 @@ async def test_who_may_not_and_where_it_makes_no_sense(story: Story) -> None:
     assert "works on issues only" in story.answers(pull)[0].body
 
 
+@pytest.mark.parametrize("how", ["cancel", "close"])
 @pytest.mark.parametrize("mode", MODES)
-async def test_cancelled_while_it_waits(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
+async def test_stopped_while_it_waits(mode: str, how: str, story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model, **MODES[mode])
     model.when("Title: Discounts", plan("high"))
     await asked.comment(asked.alice, "/forge run")
-    await asked.comment(asked.alice, "/forge cancel")
+    if how == "cancel":
+        await asked.comment(asked.alice, "/forge cancel")
+    else:
+        await asked.alice.close(asked.issue)
+        await story_with_model.settle()
+    assert story_with_model.gates(asked.issue) == []
     assert story_with_model.gate_outcomes(asked.issue) == [
         "architecture_approval: Void: there is nothing left to decide"
     ]
-    assert "stopped" in asked.status
-    assert (await asked.run()).reason == "aborted"
+    why, reason = {"cancel": ("stopped", "aborted"), "close": ("the issue was closed", "closed")}[how]
+    assert why in asked.status
+    assert (await asked.run()).reason == reason
 
 
 async def test_cancelled_while_it_searches(story_with_model: Story, model: ScriptedModel) -> None:
@@ -363,18 +337,6 @@ def _is_searched(pattern: str) -> bool:
             if pattern.encode() in (entry / "cmdline").read_bytes():
                 return True
     return False
-
-
-async def test_closed_while_it_waits(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model)
-    model.when("Title: Discounts", plan("high"))
-    await asked.comment(asked.alice, "/forge run")
-    await asked.alice.close(asked.issue)
-    await story_with_model.settle()
-    assert story_with_model.gates(asked.issue) == []
-    assert story_with_model.gate_outcomes(asked.issue)
-    assert "the issue was closed" in asked.status
-    assert (await asked.run()).reason == "closed"
 
 
 async def test_a_planner_is_bounded_as_research_is(story_with_model: Story, model: ScriptedModel) -> None:

@@ -33,7 +33,7 @@ async def test_deliveries_that_take_long_hold_up_no_run_for_ever(story: Story) -
     async with asyncio.timeout(PATIENCE):
         while not any(each.status == "completed" for each in story.github.check_runs(repository, head)):  # noqa: ASYNC110
             await asyncio.sleep(0.1)
-    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "neutral"
     for each in stuck:
         await DBOS.cancel_workflow_async(each)
 

@@ -150,28 +150,6 @@ async def test_after_three_times_a_person_is_asked(story_with_model: Story, mode
     )
 
 
-async def test_an_attempt_that_changes_nothing_is_not_repeated(story_with_model: Story, model: ScriptedModel) -> None:
-    model.when(MEND, {"summary": "It is right as it is.", "is_done": True})
-    asked, pull = await propose_diffs(story_with_model, model, WRONG)
-    assert story_with_model.gates(asked.issue) == ["help_needed"]
-    await asked.comment(asked.alice, "/forge reject help_needed I do it myself")
-    assert f"#{pull.number} stays a draft" in asked.status
-    assert await get_outcome(story_with_model) == ("failed", "stuck")
-    assert pull.draft
-
-
-async def test_advice_after_an_attempt_that_changed_nothing_is_heard(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
-    model.when(MEND, {"summary": "It is right as it is.", "is_done": True})
-    asked, pull = await propose_diffs(story_with_model, model, WRONG)
-    model.when(MEND, patches(change("discont", "discount")), MENDED)
-    await asked.comment(asked.alice, "/forge approve with: it is spelled like the argument")
-    assert "it is spelled like the argument" in last_instructions(model)
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
-    assert first_lines(story_with_model.comments(pull)) == snapshot(["**No longer applies** (`SHA`)."])
-
-
 async def test_a_person_who_pushes_has_the_branch(story_with_model: Story, model: ScriptedModel) -> None:
     asked, pull = await propose_diffs(story_with_model, model, DIFF, **ASKS)
     assert await get_outcome(story_with_model) == ("waiting", "in_review")
@@ -187,15 +165,6 @@ async def test_a_person_who_pushes_has_the_branch(story_with_model: Story, model
     assert first_lines(story_with_model.questions(pull)) == snapshot(
         ["**design: Void: there is nothing left to decide** · G-ID · head `SHA` · a newer…"]
     )
-
-
-async def test_a_closed_draft_ends_the_run(story_with_model: Story, model: ScriptedModel) -> None:
-    asked, pull = await propose_diffs(story_with_model, model, DIFF, **ASKS)
-    assert first_lines(story_with_model.questions(pull)) == snapshot(["**Forge asks: design** · G-ID · head `SHA`"])
-    await asked.alice.close(pull)
-    await story_with_model.settle()
-    assert f"**A person closed #{pull.number}**" in asked.status
-    assert await get_outcome(story_with_model) == ("cancelled", "closed")
 
 
 async def test_a_dismissed_finding_needs_no_mending(story_with_model: Story, model: ScriptedModel) -> None:
@@ -425,14 +394,6 @@ async def test_a_test_that_is_deleted_is_said(story_with_model: Story) -> None:
 
 
 KNOWN = {"tests/test_known.py": "from shop.cart import total\n\n\ndef test_known():\n    assert total([1]) == 2\n"}
-
-
-async def test_what_fails_without_the_change_is_no_failure_of_it(story_with_model: Story) -> None:
-    check = await run_test_command(
-        story_with_model, KNOWN, {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"}
-    )
-    assert (check.conclusion, check.title) == ("success", "Passed: 1 test, 1 also fails without this change")
-    assert "### Also fails without this change\n\nThese" in (check.summary or "")
 
 
 async def test_what_fails_beside_it_is(story_with_model: Story) -> None:

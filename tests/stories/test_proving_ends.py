@@ -35,10 +35,15 @@ async def under_test(story_with_model: Story) -> tuple[Repository, PullRequest]:
         await asyncio.sleep(0.05)
 
 
-async def test_a_push_ends_the_tests_of_the_head_before(story_with_model: Story) -> None:
+@pytest.mark.parametrize("how", ["push", "close"])
+async def test_a_push_or_the_close_ends_the_tests_of_a_head(story_with_model: Story, how: str) -> None:
     repository, pull = await under_test(story_with_model)
     [before] = checks(story_with_model, repository, pull.head_sha)
-    await story_with_model.github.user("alice").push(repository, "work", {"README.md": "# A shop\n"})
+    alice = story_with_model.github.user("alice")
+    if how == "push":
+        await alice.push(repository, "work", {"README.md": "# A shop\n"})
+    else:
+        await alice.close(pull)
     await story_with_model.settle()
     assert (before.status, before.conclusion) == ("completed", "cancelled")
     assert first_lines(story_with_model.answers(pull)) == snapshot(
@@ -64,34 +69,6 @@ async def test_who_stops_the_tests_is_told_so_and_named(story_with_model: Story)
             "Nothing is running here.",
         ]
     )
-
-
-async def test_a_closed_pull_request_is_tested_no_more(story_with_model: Story) -> None:
-    repository, pull = await under_test(story_with_model)
-    [check] = checks(story_with_model, repository, pull.head_sha)
-    await story_with_model.github.user("alice").close(pull)
-    await story_with_model.settle()
-    assert (check.status, check.conclusion) == ("completed", "cancelled")
-    assert first_lines(story_with_model.answers(pull)) == snapshot(
-        ["Testing `SHA`; the check `Forge / test` shows the progress."]
-    )
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
-
-
-async def test_a_paused_repository_is_not_tested(story_with_model: Story) -> None:
-    repository, alice = story_with_model.repository(SHOP)
-    carol = story_with_model.github.user("carol")
-    story_with_model.github.grant(repository, carol, "admin")
-    await alice.push(repository, "work", {"README.md": "# A shop\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main")
-    await story_with_model.settle()
-    await carol.comment(pull, "/forge pause")
-    await story_with_model.settle()
-    await alice.comment(pull, "/forge test")
-    await story_with_model.settle()
-    assert checks(story_with_model, repository, pull.head_sha) == []
-    assert "paused" in story_with_model.answers(pull)[-1].body
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
 async def test_a_workflow_that_never_ends_is_not_waited_for(story_with_model: Story, model: ScriptedModel) -> None:

@@ -96,6 +96,10 @@ async def test_a_run_that_was_sent_back_teaches_one_thing(learns: Story, model: 
     [shown] = list_questions(model)
     assert "ruff/F821 in shop/cart.py" in shown
     assert "def total" not in shown
+    database = learns.forge.services.database
+    run = next(each for each in await learns.runs() if each.trigger == "issue")
+    assert "reflection" in {share.phase for share in await reservations.list_shares(database, run_id=run.id)}
+    assert await find_discrepancies(database) == []
 
 
 async def test_a_person_keeps_what_forge_proposes(learns: Story, model: ScriptedModel) -> None:
@@ -276,15 +280,6 @@ async def test_without_a_key_nothing_is_queued(tmp_path: Path) -> None:
         await story.settle()
         assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
         assert not await list_events(story, "pull_request")
-
-
-async def test_its_cost_is_in_the_books(learns: Story, model: ScriptedModel) -> None:
-    model.when(MEND, patches(change("discont", "discount")), MENDED)
-    await propose_diffs(learns, model, WRONG)
-    database = learns.forge.services.database
-    run = next(each for each in await learns.runs() if each.trigger == "issue")
-    assert "reflection" in {share.phase for share in await reservations.list_shares(database, run_id=run.id)}
-    assert await find_discrepancies(database) == []
 
 
 async def _events(story: Story) -> list[Event]:

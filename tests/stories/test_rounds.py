@@ -39,9 +39,11 @@ async def test_each_attempt_is_told_what_those_before_it_tried(story_with_model:
 
 
 async def test_what_could_only_fail_again_needs_a_word(story_with_model: Story, model: ScriptedModel) -> None:
-    """The last attempt changed nothing: a bare approval would begin the same one."""
+    """The last attempt changed nothing: a bare approval would begin the same one, so no button gives it."""
     model.when(MEND, RIGHT)
-    asked, _ = await propose_diffs(story_with_model, model, WRONG)
+    asked, pull = await propose_diffs(story_with_model, model, WRONG)
+    [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: help_needed")
+    assert [action["label"] for action in check.actions] == ["Reject", "View"]
     question = story_with_model.questions(asked.issue)[-1].body
     assert "the same attempt would fail again. What shall it do otherwise?" in question
     assert "ruff/F821" in question
@@ -56,13 +58,6 @@ async def test_what_could_only_fail_again_needs_a_word(story_with_model: Story, 
     await asked.comment(asked.alice, "/forge approve help_needed with: it is spelled like the argument")
     assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert "> It is right as it is." in last_instructions(model)
-
-
-async def test_what_needs_a_word_has_no_button_to_approve(story_with_model: Story, model: ScriptedModel) -> None:
-    model.when(MEND, RIGHT)
-    asked, pull = await propose_diffs(story_with_model, model, WRONG)
-    [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: help_needed")
-    assert [action["label"] for action in check.actions] == ["Reject", "View"]
 
 
 async def test_what_the_place_lacks_is_asked_once_and_not_sent_to_the_implementer(

@@ -8,7 +8,7 @@ import aiohttp
 from aiohttp.test_utils import make_mocked_request
 
 from bot.reference.pages import json_schema
-from bot.schema import ConfigurationSchema
+from bot.server import ConfigurationSchema
 from messages import config as config_texts
 from tests.databases import create_database, drop_database
 from tests.stories.driver import open_story

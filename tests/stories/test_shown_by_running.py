@@ -138,23 +138,17 @@ async def test_code_that_asks_whether_a_test_runs_it_takes_no_finding_away(
     assert ("new code at shop.py:5 may look at what runs it" in told[0]) is (verdict == "proven")
 
 
-async def test_a_guess_that_its_test_does_not_bear_out_is_dropped(
-    story_with_model: Story, model: ScriptedModel
+@pytest.mark.parametrize(
+    ("test", "conclusion", "said"), [(PASSES, "success", []), (SHOWS, "failure", ["🔴 **Error**"])]
+)
+async def test_a_guess_is_an_error_once_it_is_shown_and_dropped_otherwise(
+    story_with_model: Story, model: ScriptedModel, test: str, conclusion: str, said: list[str]
 ) -> None:
     story = story_with_model
-    find_and_prove(model, {"test": PASSES}, verdict="unsure")
+    find_and_prove(model, {"test": test}, verdict="unsure")
     pull, _ = await propose(story, {"shop.py": BROKEN})
-    assert check_of(story, pull)[0] == "success"
-    assert story.comments(pull) == []
-
-
-async def test_a_guess_that_is_shown_is_an_error(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
-    find_and_prove(model, {"test": SHOWS}, verdict="unsure")
-    pull, _ = await propose(story, {"shop.py": BROKEN})
-    assert check_of(story, pull)[0] == "failure"
-    [comment] = story.comments(pull)
-    assert comment.body.startswith("🔴 **Error**")
+    assert check_of(story, pull)[0] == conclusion
+    assert [comment.body.partition(" · ")[0] for comment in story.comments(pull)] == said
 
 
 @pytest.mark.parametrize(

@@ -206,10 +206,6 @@ async def play(folder: Path, kinds: Mapping[str, Sequence[str]], together: int) 
     return meeting
 
 
-async def test_two_agents_work_side_by_side(tmp_path: Path) -> None:
-    assert (await play(tmp_path, {"external": ["apple"], "commands": ["pear"]}, 2)).most == 2
-
-
 async def test_agents_of_every_kind_work_side_by_side(tmp_path: Path) -> None:
     kinds = {"external": ["apple", "plum"], "commands": ["pear", "fig"], "deterministic": ["lime"]}
     assert (await play(tmp_path, kinds, 5)).most == 5

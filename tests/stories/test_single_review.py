@@ -24,26 +24,26 @@ async def test_a_reader_reads_and_posts_once(desk: Desk) -> None:
     pull = await desk.propose({"a.py": FLAWED})
     token = desk.github.personal_token(desk.bob)
     shown = await desk.review(pull, token=token)
-    assert (shown.code, shown.errors) == (0, "")
+    assert (shown.code, shown.errors) == (1, "")
     printed = [line for line in shown.printed.splitlines() if line.startswith("a.py:")]
-    assert [line.partition(": ")[0] for line in printed[:2]] == ["a.py:1", "a.py:5"]
+    assert [line.partition(": ")[0] for line in printed[:2]] == ["a.py:5", "a.py:1"]
     assert "--fix" not in shown.printed
     assert not desk.github.writes()
 
     posted = await desk.review(pull, post=True, token=token)
     [review] = desk.github.reviews(pull)
-    assert posted.code == 0
+    assert posted.code == 1
     assert f"Posted the review with 2 comments on lines: {desk.locate(pull)}#pullrequestreview-{review.id}." in (
         posted.errors
     )
     assert "a review and no check" in posted.errors
     assert (review.user.login, review.state, review.commit_id) == ("bob", "COMMENTED", pull.head_sha)
-    assert [comment.line for comment in desk.github.review_comments(pull)] == [1, 5]
+    assert [comment.line for comment in desk.github.review_comments(pull)] == [5, 1]
     assert "/forge dismiss" not in "".join(comment.body for comment in desk.github.review_comments(pull))
 
     writes = len(desk.github.writes())
     again = await desk.review(pull, post=True, by_verdict=True, token=token)
-    assert again.code == 0
+    assert again.code == 1
     assert "has a review of yours already" in again.errors
     assert len(desk.github.writes()) == writes
     assert token not in "".join((shown.printed, posted.printed, posted.errors, again.errors))
@@ -109,7 +109,7 @@ async def test_a_fine_grained_token_that_may_not_write(desk: Desk) -> None:
     assert "Check what the token in GH_ENTERPRISE_TOKEN may do" in told.errors
     assert not desk.github.reviews(pull)
     may = await desk.review(pull, post=True, token=desk.github.personal_token(desk.bob, WRITES, [desk.shelf]))
-    assert may.code == 0
+    assert may.code == 1
 
 
 async def test_a_model_reads_only_if_asked(desk: Desk) -> None:

@@ -31,6 +31,7 @@ async def test_a_run_that_was_stopped_goes_on(story_with_model: Story, model: Sc
         await story_with_model.wait_for_runs(1)
     await asked.comment(asked.alice, "/forge cancel")
     assert "a person stopped it" in asked.status
+    assert "Planning was stopped" not in asked.status
     before = len(model.calls)
     said = await asked.comment(asked.alice, "/forge resume")
     assert "The run continues from its work so far" in said

@@ -100,21 +100,6 @@ async def test_t_r13_what_runs_unseen_is_not_approved(story: Story, files: dict[
     assert (pull.state, await list_actions(story)) == ("open", [])
 
 
-async def test_a_repository_may_have_a_person_asked_about_it(story: Story) -> None:
-    repository, alice, carol = await at_level(story, 4, "review: {unread: ask, model: never}\n")
-    pull, head = await open_pull_request(story, repository, alice, BROKEN)
-    assert story.check(repository, head).conclusion == "action_required"
-    assert story.gates(pull) == ["human_review"]
-    story.clock.move(seconds=5)
-    await carol.comment(pull, "/forge approve")
-    await story.settle()
-    assert story.answers(pull) == []
-    assert story.gate_outcomes(pull) == snapshot(["human_review: Approved by carol"])
-    assert story.check(repository, head).conclusion == "success"
-    await jump_ahead(story, hours=10)
-    assert (pull.state, await list_actions(story)) == ("open", [])
-
-
 async def test_a_repository_may_let_it_pass_and_still_nothing_is_done_unasked(story: Story) -> None:
     repository, alice, _ = await at_level(story, 4, "review: {unread: approve}\n")
     pull, head = await open_pull_request(story, repository, alice, BROKEN)

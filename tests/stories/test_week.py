@@ -92,6 +92,7 @@ async def test_a_draft_asks_for_nothing(story: Story, is_required: bool) -> None
     await story.settle()
     check = story.check(repository, head)
     assert (check.title, check.conclusion) == ("Not reviewed", "action_required" if is_required else "neutral")
+    assert "This is a draft." in (check.summary or "")
     await alice.mark_ready(pull)
     await story.settle()
     assert story.check(repository, head).conclusion == "failure"

@@ -142,28 +142,21 @@ async def assert_others_are_served(story: Story, name: str) -> PullRequest:
 
 
 @ONE
-async def test_g2_429_without_a_moment(story: Story) -> None:
-    repository, alice, head = await push_branch(story)
-    story.github.faults.add(kind="before", method="PATCH", path=UPDATE_CHECK, status=429, message="Too many requests")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
-    assert (await story.runs())[0].state == "waiting"
-    story.clock.move(seconds=61)
-    await assert_reviewed(story, repository, pull, head)
-
-
-@ONE
 @pytest.mark.parametrize(
-    ("message", "errors"),
+    ("write", "status", "message", "errors"),
     [
-        ("Validation Failed", [{"resource": "PullRequestReview", "code": "abuse"}]),
-        ("Unprocessable Entity", ["was submitted too quickly"]),
+        (("PATCH", UPDATE_CHECK), 429, "Too many requests", []),
+        (("POST", REVIEW), 422, "Validation Failed", [{"resource": "PullRequestReview", "code": "abuse"}]),
+        (("POST", REVIEW), 422, "Unprocessable Entity", ["was submitted too quickly"]),
     ],
 )
-async def test_g2_too_much_content_keeps_its_comments_inline(story: Story, message: str, errors: list[object]) -> None:
-    """GitHub says so as it says that a position is wrong; a review without its comments would be the answer to that."""
+async def test_g2_a_limit_without_a_moment(
+    story: Story, write: tuple[str, str], status: int, message: str, errors: list[object]
+) -> None:
+    """Of too much content GitHub says so as it says that a position is wrong: the comments stay inline all the same."""
     repository, alice, head = await push_branch(story)
-    story.github.faults.add(kind="before", method="POST", path=REVIEW, status=422, message=message, errors=errors)
+    method, path = write
+    story.github.faults.add(kind="before", method=method, path=path, status=status, message=message, errors=errors)
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
     [run] = await story.runs()

@@ -87,6 +87,8 @@ async def test_t_s1_level_1_is_for_parsers_only(sandbox: Sandbox) -> None:
         "connect to loopback",
         "connect to a Unix socket",
         "connect to an abstract socket",
+        "use a semaphore of others",
+        probes.LEAVE_MEMORY,
         probes.SURVIVE,
         probes.PROCESSES,
     }
@@ -202,6 +204,40 @@ async def test_t_s1_without_landlock_for_signals_the_filter_refuses_them(
         cwd=Path.cwd(),
     )
     assert done.stdout.strip() == said
+
+
+SHARED_ACCOUNT = """
+import os, sys
+from pathlib import Path
+from workspace.sandbox import privileges, seccomp
+old, new = Path("old"), Path("new")
+old.write_text("x")
+privileges.renounce(os.getppid())
+seccomp.install(seccomp.filter_for_shared(signals=True, own_account=False))
+for change in (lambda: os.utime(old, (1, 1)), lambda: os.utime("old", (1, 1), dir_fd=os.open(".", os.O_RDONLY))):
+    try:
+        change()
+    except PermissionError:
+        print("refused", old.stat().st_mtime > 1)
+new.touch()
+with new.open() as file:
+    os.utime(file.fileno(), (1, 1))
+print(new.stat().st_mtime)
+"""
+
+
+async def test_t_s1_without_an_account_of_its_own_a_program_sets_times_of_open_files_only(tmp_path: Path) -> None:
+    """Landlock restricts what is opened, but no call that changes times by a path."""
+    done = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-c", SHARED_ACCOUNT],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(Path.cwd())},
+    )
+    assert done.stdout.split("\n") == ["refused True", "refused True", "1.0", ""]
 
 
 @at_each_level

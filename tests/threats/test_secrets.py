@@ -8,6 +8,8 @@ import random
 import string
 import sys
 import threading
+import warnings
+import weakref
 from collections.abc import Callable, Iterator
 
 import httpx2
@@ -38,12 +40,13 @@ PROCESS_REDACTOR.learn(OPAQUE)
 def written(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], str]]:
     """Reads what the process logged; what ``configure`` sets is set back afterwards."""
     factory, root = logging.getLogRecordFactory(), logging.getLogger()
-    handlers, hooks = root.handlers[:], (sys.excepthook, threading.excepthook)
+    handlers, hooks = root.handlers[:], (sys.excepthook, sys.unraisablehook, threading.excepthook)
     yield lambda: capsys.readouterr().err
     root.handlers[:] = handlers
     logging.setLogRecordFactory(factory)
     logging.raiseExceptions = True
-    sys.excepthook, threading.excepthook = hooks
+    logging.captureWarnings(False)
+    sys.excepthook, sys.unraisablehook, threading.excepthook = hooks
     structlog.reset_defaults()
 
 
@@ -110,6 +113,43 @@ def test_t_x3_exceptions_nobody_caught(written: Callable[[], str]) -> None:
         sys.excepthook(ValueError, error, error.__traceback__)
     said = written()
     assert said.count("The above exception was the direct cause") == 2
+    assert TOKEN not in said
+    assert OPAQUE not in said
+
+
+class Unruly:
+    """Fails where nobody can catch it, and has a ``repr`` that tells a secret or fails."""
+
+    def __init__(self, *, is_shown: bool) -> None:
+        self._is_shown = is_shown
+
+    def __repr__(self) -> str:
+        return OPAQUE if self._is_shown else str(fail())
+
+    def __del__(self) -> None:
+        fail()
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+def test_t_x3_exceptions_nobody_can_catch(written: Callable[[], str], *, is_shown: bool) -> None:
+    operate("json")
+    Unruly(is_shown=is_shown)
+    weakref.finalize(there := Unruly(is_shown=is_shown), fail)
+    del there
+    said = written()
+    assert said.count("Exception ignored") == 3
+    assert said.count("The above exception was the direct cause") == 3
+    assert TOKEN not in said
+    assert OPAQUE not in said
+
+
+def test_t_x3_warnings(written: Callable[[], str]) -> None:
+    operate("json")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.warn(f"https://x:{TOKEN}@github.com is not closed, {OPAQUE}", ResourceWarning, stacklevel=1)
+    said = written()
+    assert "ResourceWarning: https://x:[redacted: GitHub token]@github.com is not closed" in said
     assert TOKEN not in said
     assert OPAQUE not in said
 

@@ -1,6 +1,9 @@
 """T-P14 (docs/threats.md): somebody whose words Forge carried out decides about what it pushed."""
 
 import re
+from dataclasses import replace
+
+import pytest
 
 from agents.llm.scripted import ScriptedModel
 from simulator import User, branch_protection, conversation
@@ -9,7 +12,7 @@ from simulator.state import Issue, PullRequest
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.instructions import ASKED
-from tests.world.issues import DONE, SHOP, TASK, TEST, get_pull_request, open_issue, patches, plan
+from tests.world.issues import DONE, SHOP, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
 from tests.world.model_findings import ASKED as ASKED_TO_MEND
 from tests.world.model_findings import FIXED, ONE_LINE, PAY, find_division
 from tests.world.protected_paths import gates
@@ -167,6 +170,74 @@ async def test_t_p14_whose_words_an_app_put_into_the_title_takes_two(
     await say(story, rex, pull, "/forge do what is still missing")
     await say(story, carol, pull, "/forge approve look")
     assert "takes two people" in story.answers(pull)[-1].body
+    story.pass_over(pull)
+
+
+async def open_by_app(story: Story, alice: User | None = None) -> IssueScene:
+    """An issue that an App opened, by itself or on behalf of alice; two more may write."""
+    asked = await open_issue(story, **gates(testing="testing.failed == 0"))
+    app = story.github.world.other_app("tracker")
+    by = Actor(app.bot if alice is None else alice.account, app)
+    issue = conversation.open_issue(story.github.world, asked.repository, by, "Discounts", WISH)
+    return replace(asked, issue=issue)
+
+
+@pytest.mark.parametrize("is_on_behalf", [False, True], ids=["of its own", "on behalf of a person"])
+async def test_t_p14_whose_words_an_app_opened_an_issue_with_takes_two(
+    story_with_model: Story, model: ScriptedModel, is_on_behalf: bool
+) -> None:
+    story = story_with_model
+    carol, dan, rex = (story.github.user(name) for name in ("carol", "dan", "rex"))
+    asked = await open_by_app(story, rex if is_on_behalf else None)
+    for who in (carol, dan, rex):
+        story.github.grant(asked.repository, who, "write")
+    model.when("Title: Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await asked.comment(asked.alice, "/forge run")
+    assert any(WISH in each.content for each in model.calls)
+    assert REFUSED in await asked.comment(asked.alice, "/forge approve of_testing")
+    if is_on_behalf:
+        assert REFUSED in await asked.comment(rex, "/forge approve of_testing")
+    assert "takes two people" in await asked.comment(carol, "/forge approve of_testing")
+    await asked.comment(dan, "/forge approve of_testing")
+    assert story.gate_outcomes(asked.issue)[-1] == "of_testing: Approved by carol and dan"
+    story.pass_over(get_pull_request(asked))
+
+
+async def test_t_p14_who_is_alone_decides_on_an_issue_of_an_app_by_a_waiver(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    asked = await open_by_app(story_with_model)
+    model.when("Title: Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await asked.comment(asked.alice, "/forge run")
+    await asked.comment(asked.alice, "/forge approve of_testing")
+    assert story_with_model.gate_outcomes(asked.issue)[-1] == "of_testing: Approved by alice"
+    story_with_model.pass_over(get_pull_request(asked))
+
+
+@pytest.mark.parametrize("is_listed", [False, True])
+async def test_t_p14_whose_words_an_app_opened_a_pull_request_with_takes_two(
+    story_with_model: Story, model: ScriptedModel, is_listed: bool
+) -> None:
+    """Not those of a bot that the repository lets open pull requests as it does a person."""
+    story = story_with_model
+    listed = "review: {bots: [tracker]}\n" if is_listed else ""
+    repository, alice = story.repository({**SHOP, ".github/forge.yml": LOOK + listed})
+    rex, carol = story.github.user("rex"), story.github.user("carol")
+    for who in (rex, carol):
+        story.github.grant(repository, who, "write")
+    await alice.push(repository, "feature", {"NOTES.md": "Discounts come next.\n"}, base="main")
+    robot = User(story.github.world, story.github.world.other_app("tracker").bot)
+    pull = await robot.open_pull_request(repository, "feature", title=WISH)
+    await story.settle()
+    model.when(ASKED, plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await say(story, rex, pull, "/forge do what is still missing")
+    await say(story, rex, pull, "/forge review")
+    await say(story, carol, pull, "/forge approve look")
+    said = [each.body for each in story.answers(pull)]
+    assert any("takes two people" in each for each in said) is not is_listed, said
     story.pass_over(pull)
 
 

@@ -87,7 +87,6 @@ def list_paths(diff: bytes, limits: PatchLimits = LIMITS) -> tuple[str, ...]:
 
 
 def _read_within(limits: PatchLimits, diff: bytes) -> list[FilePatch]:
-    """The files of a diff, if it is within the limits."""
     if len(diff) > limits.patch_bytes:
         message = f"The diff is {len(diff):,} bytes long, and {limits.patch_bytes:,} are allowed."
         raise refusal("", "limits", message, _SMALLER)

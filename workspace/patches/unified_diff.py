@@ -200,7 +200,6 @@ class _Reader:
         return first[2:]
 
     def _set_path(self, name: bytes, line: int) -> None:
-        """Set the path of the current file."""
         try:
             self.path = name.decode()
         except UnicodeDecodeError:

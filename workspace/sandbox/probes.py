@@ -25,9 +25,13 @@ from typing import TypedDict
 REFUSED, POSSIBLE = "refused", "possible"
 SURVIVE = "leave a daemon behind"
 END_OTHER = "end a program of another run"
+LEAVE_MEMORY = "leave shared memory or queues behind"
 PROCESSES = "start more processes than allowed"
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_CREATE, _REMOVE, _GET_VALUE, _SET_VALUE = 0o1000, 0, 12, 16  # sys/ipc.h, sys/sem.h
+_MQ_OPEN, _MQ_UNLINK = {"x86_64": (240, 241)}.get(platform.machine(), (180, 181))
+_VALUE = 42
 
 
 class VictimFacts(TypedDict):
@@ -40,6 +44,8 @@ class VictimFacts(TypedDict):
     :param path, abstract: two Unix sockets at which something listens.
     :param other: the folder of another run.
     :param bystander: a process of another run.
+    :param semaphore: the number of a semaphore that every account may use.
+    :param key: by which this run shares memory, if it can.
     :param memory, size, processes: the limits, in bytes and in number.
     :param patience: how long, in seconds, to wait for being stopped for too many processes.
     """
@@ -52,6 +58,8 @@ class VictimFacts(TypedDict):
     abstract: str
     other: str
     bystander: int
+    semaphore: int
+    key: int
     memory: int
     size: int
     processes: int
@@ -147,6 +155,54 @@ def _end_by_file(set_owner: Callable[[int], object]) -> None:
 
 def _break_folder(facts: VictimFacts) -> None:
     Path(facts["other"], "code").chmod(0)
+
+
+def _change_times(facts: VictimFacts) -> None:
+    """Forge removes what is old."""
+    with contextlib.suppress(OSError):
+        os.utime(f"{facts['other']}/code")
+        return
+    os.utime(facts["file"], (1, 1))
+
+
+def make_semaphore() -> int:
+    """The number of a semaphore that every account may use, as other programs have; -1 if none can be made."""
+    found = _libc.semget(0, 1, _CREATE | 0o666)
+    if found >= 0:
+        _libc.semctl(found, 0, _SET_VALUE, _VALUE)
+    return found
+
+
+def remove_semaphore(number: int) -> None:
+    """Remove it."""
+    _libc.semctl(number, 0, _REMOVE)
+
+
+def _use_semaphore(facts: VictimFacts) -> None:
+    """In another namespace the number means another one, or none."""
+    if _libc.semctl(facts["semaphore"], 0, _GET_VALUE) != _VALUE:
+        raise PermissionError
+
+
+def _share(facts: VictimFacts) -> None:
+    """Whether this succeeded shows only after the run."""
+    key = facts["key"]
+    _libc.shmget(key, 1, _CREATE | 0o666)
+    _libc.msgget(key, _CREATE | 0o666)
+    _libc.semget(key, 1, _CREATE | 0o666)
+    _libc.syscall(_MQ_OPEN, str(key).encode(), os.O_CREAT | os.O_RDWR, 0o666, None)
+
+
+def remove_shared(key: int) -> bool:
+    """Whether memory or a queue is there that was shared by a key; it is removed."""
+    segment, queue, semaphore = _libc.shmget(key, 0, 0), _libc.msgget(key, 0), _libc.semget(key, 0, 0)
+    if segment >= 0:
+        _libc.shmctl(segment, _REMOVE, None)
+    if queue >= 0:
+        _libc.msgctl(queue, _REMOVE, None)
+    if semaphore >= 0:
+        remove_semaphore(semaphore)
+    return max(segment, queue, semaphore, _libc.syscall(_MQ_UNLINK, str(key).encode())) >= 0
 
 
 def _be_last_to_go(_: VictimFacts) -> None:
@@ -273,10 +329,13 @@ ATTACKS: Mapping[str, Callable[[VictimFacts], None]] = {
     "list other processes": _list_processes,
     "read a file of Forge": _read_file,
     "change a file of Forge": _change_file,
+    "change times of Forge's files": _change_times,
     "change its input": _change_input,
     "connect to loopback": _loopback,
     "connect to a Unix socket": lambda facts: _unix(facts["path"]),
     "connect to an abstract socket": lambda facts: _unix("\0" + facts["abstract"]),
+    "use a semaphore of others": _use_semaphore,
+    LEAVE_MEMORY: _share,
     "make a namespace": _namespaces,
     "use keys or io_uring": _kernel,
     "change kernel settings": _settings,

@@ -3,13 +3,14 @@
 import asyncio
 import json
 import os
+import secrets
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import uuid
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -49,6 +50,7 @@ try "read /etc/shadow" cat /etc/shadow
 try "read Forge's environment" grep -qa FORGE_ "/proc/$2/environ"
 try "read a file of Forge" cat "$1"
 try "change a file of Forge" sh -c ': > "$1.new"' sh "$1"
+try "change times of Forge's files" touch -c -d @1 "$1"
 try "change its input" sh -c ': > new'
 try "break the folder of another run" chmod 0 "$3/code"
 try "be killed later than others when memory runs out" sh -c 'echo 0 > /proc/self/oom_score_adj'
@@ -138,8 +140,12 @@ async def _attack(level: int, user: str) -> tuple[tuple[Attack, ...], str]:
         if b"\t" not in done.stdout.data:
             done = await candidate.try_level(_in_shell(facts, folder), level)
         survived = await _has_survivors(facts["file"], seconds=0 if level == LIMITS else 3)
-        is_ended = bystander.poll() is not None
-    return _verdicts(done, survived, is_ended), done.stderr.data.decode(errors="replace").strip()
+        late = {
+            probes.SURVIVE: not survived,
+            probes.END_OTHER: bystander.poll() is None,
+            probes.LEAVE_MEMORY: not probes.remove_shared(facts["key"]),
+        }
+    return _verdicts(done, late), done.stderr.data.decode(errors="replace").strip()
 
 
 def _in_python(facts: probes.VictimFacts, folder: Path) -> SandboxCommand:
@@ -154,15 +160,17 @@ def _in_shell(facts: probes.VictimFacts, folder: Path) -> SandboxCommand:
     return SandboxCommand(argv, folder, memory=_MEMORY)
 
 
-def _verdicts(done: Completed, survived: bool, is_ended: bool) -> tuple[Attack, ...]:
-    """The verdict on each attack. If the run was stopped while it started processes, that attack was refused."""
+def _verdicts(done: Completed, late: Mapping[str, bool]) -> tuple[Attack, ...]:
+    """The verdict on each attack. If the run was stopped while it started processes, that attack was refused.
+
+    :param late: attack → whether it was refused, which shows only after the run.
+    """
     lines = [line.partition("\t") for line in done.stdout.data.decode(errors="replace").splitlines()]
     answers = {name: answer == probes.REFUSED for name, _, answer in lines}
     if not answers:
         return ()
     if probes.SURVIVE in answers:
-        answers[probes.SURVIVE] = not survived
-        answers[probes.END_OTHER] = not is_ended
+        answers |= late
         answers.setdefault(probes.PROCESSES, done.status not in (None, 0))
     return tuple(Attack(name, answers.get(name)) for name in probes.ATTACKS)
 
@@ -189,6 +197,8 @@ def _victim(level: int, sandbox: Sandbox) -> Generator[tuple[probes.VictimFacts,
             listening.bind(address)
             listening.listen()
         Path(path).chmod(0o777)
+        semaphore = probes.make_semaphore()
+        stack.callback(probes.remove_semaphore, semaphore)
         facts = probes.VictimFacts(
             pid=os.getpid(),
             namespace=str(Path("/proc/self/ns/pid").readlink()),
@@ -198,6 +208,8 @@ def _victim(level: int, sandbox: Sandbox) -> Generator[tuple[probes.VictimFacts,
             abstract=abstract,
             other=str(other),
             bystander=bystander.pid,
+            semaphore=semaphore,
+            key=1 + secrets.randbelow(1 << 30),
             memory=_MEMORY,
             size=_FILE,
             processes=_PROCESSES,

@@ -64,12 +64,21 @@ _LARGEST_SEGMENT = 1 << 12  # bytes of shared memory by shmget, a page for each 
 # Answered with success but not done, as the kernel does above its own limit: SO_SNDBUF, SO_RCVBUF, and their FORCE.
 _SETSOCKOPT, _SOL_SOCKET, _BUFFERS = (54, 208), 1, (7, 8, 32, 33)
 
-# At level 3 namespaces do this: no network, and nothing that outlives the process or reaches another one.
+# At level 3 namespaces do this: no network, and nothing that outlives the process or reaches another one. Not only new
+# queues, semaphores and segments are refused: whoever guesses the number of one may use it.
 _SHARED: Calls = {
     "socket": (41, 198),
     "shmget": (29, 194),
     "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "semop": (65, 193),
+    "semtimedop": (220, 192),
+    "semctl": (66, 191),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
     "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
     "setpriority": (141, 140),
     "ioprio_set": (251, 30),
     "migrate_pages": (256, 238),
@@ -101,7 +110,11 @@ _BY_PATH: Calls = {
     "removexattrat": (466, 466),
     "file_setattr": (469, 469),
     "truncate": (76, 45),
+    "utime": (132, -1),
+    "utimes": (235, -1),
+    "futimesat": (261, -1),
 }
+_UTIMENSAT = (280, 88)  # without a path it is about an open file, where Landlock has had its say
 # Answered with success but not done: a process that stays in its group is killed with it.
 _LEAVING: Calls = {"setsid": (112, 157), "setpgid": (109, 154)}
 _SIGNALS: Calls = {
@@ -157,6 +170,7 @@ def filter_for_shared(*, signals: bool, own_account: bool) -> bytes:
     steps = [*_refuse(refused), *([] if signals else _refuse_signals_by_file())]
     for numbers in _LEAVING.values():
         steps += _answer(numbers, _REFUSE)
+    steps += [] if own_account else _refuse_times_by_path()
     for numbers in _ON_OTHERS.values():
         steps += _when(numbers, (_EQUAL, 0, 1, 0), then=_ALLOW, otherwise=_REFUSE | errno.EPERM)
     steps += _when(_CLONE, (_ANY_OF, 0, 1, _NAMESPACES), then=_REFUSE | errno.EPERM, otherwise=_ALLOW)
@@ -234,6 +248,18 @@ def _keep_buffers() -> list[Step]:
         *tests,
         (_GIVE, 0, 0, _ALLOW),
         (_GIVE, 0, 0, _REFUSE),
+    ]
+
+
+def _refuse_times_by_path() -> list[Step]:
+    return [
+        (_EQUAL, 0, 6, _UTIMENSAT[_machine()[1]]),
+        (_LOAD, 0, 0, _SECOND_ARGUMENT),
+        (_EQUAL, 0, 3, 0),
+        (_LOAD, 0, 0, _SECOND_UPPER_HALF),
+        (_EQUAL, 0, 1, 0),
+        (_GIVE, 0, 0, _ALLOW),
+        (_GIVE, 0, 0, _REFUSE | errno.EPERM),
     ]
 
 

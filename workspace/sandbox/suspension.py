@@ -163,7 +163,6 @@ def _list_parents() -> dict[int, int]:
 
 
 def _read_parent(process: int) -> int | None:
-    """The parent of a process; None if it is gone."""
     fields = _read_fields(f"/proc/{process}/stat")
     return int(fields[1]) if fields else None
 

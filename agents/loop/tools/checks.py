@@ -9,7 +9,7 @@ from agents.loop.tools.tool import Tool, ToolEffect, ToolMistake
 from agents.review.layers import CheckedChange
 from domain.errors import CodeAccessError
 from domain.review.findings import Finding, Layer
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
 from workspace.draft import Draft
 
@@ -82,7 +82,7 @@ def _describe(checked: CheckedChange, layer: Layer) -> Iterator[str]:
 
 def _render(finding: Finding) -> str:
     place = finding.path if finding.line is None else f"{finding.path}:{finding.line}"
-    message = " ".join(strip_invisible(finding.message).split())[:_MESSAGE]
+    message = flatten_text(finding.message)[:_MESSAGE]
     return f"- {place} {finding.rule} ({finding.severity.value}): {message}"
 
 

@@ -184,7 +184,6 @@ class ShownFiles:
         raise ToolMistake(f"There is no file {path}. {self._suggest_path(path)}")
 
     def _suggest_path(self, path: str) -> str:
-        """A suggestion for a path that does not exist."""
         folder = f"{path.rstrip('/')}/"
         if any(other.startswith(folder) for other in self.snapshot.files):
             return f"It is a folder: list it with glob {folder}**."

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agents.loop.tools.tool import Tool, ToolMistake
 from domain.errors import CodeAccessError
 from domain.globs import matches
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
 from workspace.git import TooLarge, read_stderr
 from workspace.history import BlamedLines, History, PastCommit
@@ -94,5 +94,5 @@ def _render_lines(part: BlamedLines, redact: Redact) -> str:
 
 
 def _render(commit: PastCommit, redact: Redact) -> str:
-    subject = redact(" ".join(strip_invisible(commit.subject).split()))[:_LONGEST_SUBJECT]
+    subject = redact(flatten_text(commit.subject))[:_LONGEST_SUBJECT]
     return f"{commit.sha[:_ABBREVIATED]} {commit.date} {subject}"

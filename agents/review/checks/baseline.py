@@ -3,10 +3,12 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
 from typing import TypeVar
 
 from domain.review.changes import FileChange
 from domain.review.findings import RawFinding, compute_secondary_fingerprint
+from domain.review.statement_tokens import list_bare
 
 Some = TypeVar("Some", bound=RawFinding)
 
@@ -22,8 +24,9 @@ def find_introduced(
     """The findings of one file that the change introduced, in the order of ``head``.
 
     A finding is old if the merge base has one of the same rule and message (numbers aside) on a matching line. These
-    lines match, in this order: the line that became its line; for code that moved, a line that is equal but for white
-    space; a line that differs only in numbers and comments, e.g. a newer version of a dependency (not for credentials).
+    lines match, in this order: the line that became its line; for code that moved, a line that is equal but for its
+    indentation; a line that says the same, as without a comment, or that takes the same action or image in another
+    version.
     Each finding of the merge base explains at most one at head, and none that is graver.
 
     :param change: the file's hunks, which map lines of the merge base to lines at head.
@@ -45,8 +48,8 @@ def find_introduced(
     )
     new, _ = _drop_explained(
         *by_text,
-        lambda finding: _gist(head_lines, finding) or _NEW,
-        lambda finding: _gist(base_lines, finding) or _GONE,
+        _Gist(head_lines, change.path, _NEW).read,
+        _Gist(base_lines, change.old_path or change.path, _GONE).read,
     )
     return tuple(new)
 
@@ -90,15 +93,31 @@ def _key(finding: RawFinding, place: Callable[[RawFinding], Hashable]) -> Hashab
     return compute_secondary_fingerprint(finding.rule, "", finding.message), place(finding)
 
 
-def _gist(lines: Sequence[str], finding: RawFinding) -> str | None:
-    """The line without its numbers and comment; None for a credential, because such a difference makes a new one."""
-    text = _text(lines, finding.line)
-    if text is None or finding.rule.startswith("secret/"):
-        return None
-    return re.sub(r"\d+", "0", re.sub(r"\s#.*$", "", text))
+class _Gist:
+    """What the lines of a file say.
+
+    :param otherwise: stands for a line that is not there.
+    """
+
+    def __init__(self, lines: Sequence[str], path: str, otherwise: int) -> None:
+        self._lines, self._path, self._otherwise = lines, path, otherwise
+
+    def read(self, finding: RawFinding) -> Hashable:
+        """The line as its statement says it; the version of an action or an image without its numbers."""
+        if finding.line is None or not 1 <= finding.line <= len(self._lines):
+            return self._otherwise
+        versioned = _VERSIONED.match(self._lines[finding.line - 1])
+        if versioned:
+            return re.sub(r"\d+", "0", versioned[1])
+        return self._bare[finding.line - 1].strip() or self._otherwise
+
+    @cached_property
+    def _bare(self) -> Sequence[str]:
+        return list_bare(self._path, self._lines)
+
+
+_VERSIONED = re.compile(r"\s*(?:- )?((?:(?:uses|image): *|FROM )[\w./-]+[@:]v?\d[\d.]*)(?:[ \t]+#.*)?\s*$")
 
 
 def _text(lines: Sequence[str], line: int | None) -> str | None:
-    if line is None or not 1 <= line <= len(lines):
-        return None
-    return " ".join(lines[line - 1].split())
+    return None if line is None or not 1 <= line <= len(lines) else lines[line - 1].strip(" \t\r\f")

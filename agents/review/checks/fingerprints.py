@@ -40,7 +40,7 @@ def add_fingerprints(findings: Sequence[RawFinding], lines: Mapping[str, Sequenc
         )
         seen[first] += 1
         is_said = finding.layer is Layer.model
-        statements = known.setdefault(finding.path, Statements(text))
+        statements = known.setdefault(finding.path, Statements(text, finding.path))
         own, around = statements.digest_lines(finding.line, finding.end_line)
         named[index] = Finding(
             **dict(finding),

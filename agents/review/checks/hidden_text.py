@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport, is_test_or_document
 from agents.review.checks.worker_pool import WorkerBudget, run_each
-from domain.paths import is_document
+from domain.paths import holds_prose, is_document
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from domain.text.escaping import strip_invisible
 from domain.text.hidden_characters import Deception, may_deceive
@@ -20,6 +20,20 @@ _MESSAGES = {
     ),
     Deception.invisible: (
         "{codes} here cannot be seen, but programs read it. Remove it; in a string, write its escape sequence."
+    ),
+    Deception.space: (
+        "{codes} here looks like a space, but is part of a name or an error. Write a common space; in a string, any."
+    ),
+    Deception.private: (
+        "{codes} here is a character for private use: each font shows something else, or nothing, where programs read "
+        "a name. Remove it; in a string, write its escape sequence."
+    ),
+    Deception.control: (
+        "A terminal obeys {codes} here, so that `git diff` and `cat` may show another line than this. Remove it; in a "
+        "string, write its escape sequence."
+    ),
+    Deception.terminal: (
+        "Some terminals obey {codes} here, so that `git diff` and `cat` may hide text. Write its escape sequence."
     ),
     Deception.line_end: (
         "{codes} here ends the line, the comment or the string for the compiler, though it is not shown so: what "
@@ -62,7 +76,9 @@ def _report(answers: Sequence[tuple[CheckedFile, JsonValue]], files: int, proble
 
 def _build(path: str, place: dict[str, Any]) -> RawFinding:
     kind = Deception(place["kind"])
+    is_of_people = is_document(path) or holds_prose(path)
     is_mild = is_test_or_document(path) and not is_document(path)  # tests of such text hold it on purpose
+    is_mild = is_mild or kind is Deception.terminal or (kind is Deception.control and is_of_people)
     return RawFinding(
         rule=f"hidden-text/{kind.value}",
         category=Category.security,

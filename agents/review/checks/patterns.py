@@ -1,4 +1,4 @@
-"""Our own table of insecure patterns in Dockerfiles and shell scripts, each with examples that tests run.
+"""Our own table of insecure patterns in Dockerfiles and shell scripts.
 
 Lines are matched as the shell sees them: continuation lines joined, comments left out.
 """
@@ -46,8 +46,6 @@ class CodePattern:
     :param kinds: the files it is looked for in; shell patterns also apply to ``RUN`` in a Dockerfile.
     :param message: what is wrong, why it matters, and what to do.
     :param find: from the logical lines of a file to matches as (logical line, offset).
-    :param bad: texts it must find.
-    :param good: texts it must leave alone.
     """
 
     rule: str
@@ -56,8 +54,6 @@ class CodePattern:
     message: str
     help_url: str
     find: Predicate
-    bad: tuple[str, ...]
-    good: tuple[str, ...]
 
 
 def _regex(expression: str, *, unless: str | None = None, where: str = "", run: bool = False) -> Predicate:
@@ -181,23 +177,6 @@ TABLE: tuple[CodePattern, ...] = (
         "its checksum or signature, then run it.",
         _PIPELINES,
         _regex(_PIPED, where=_NAMED_HOST, run=True),
-        bad=(
-            "curl -sSL https://get.site.org | sh",
-            "wget -qO- https://site.org/x.sh | sudo -E bash -",
-            "bash <(curl -s https://site.org/i.sh)",
-            'sh -c "$(curl -fsSL https://site.org/install.sh)"',
-            "curl https://site.org/get.py | python3 -",
-            "curl -fsSL \\\n  https://site.org/i.sh \\\n  | bash",
-        ),
-        good=(
-            "curl -sSL https://site.org/a.json | jq .name",
-            "curl -o install.sh https://site.org/i.sh && sha256sum -c sums && sh install.sh",
-            "# curl https://site.org | sh",
-            'echo "install with curl https://site.org > x"',
-            "curl https://site.org/d.json | python3 -m json.tool",
-            "curl -s https://site.org | shasum -a 256",
-            "curl http://site.org | sh",
-        ),
     ),
     CodePattern(
         "shell/open-curl-pipe",
@@ -207,18 +186,6 @@ TABLE: tuple[CodePattern, ...] = (
         "change either runs code here. Name an address with https://, download, check its checksum, then run it.",
         _PIPELINES,
         _regex(_PIPED, unless=rf"{_NAMED_HOST}|//(localhost|127\.0\.0\.1|\[::1\])[:/\s\"']", run=True),
-        bad=(
-            "curl http://site.org/install.sh | sh",
-            'wget -qO- "$URL" | sudo bash',
-            "bash <(curl -s http://$HOST/i.sh)",
-            "curl get.site.org | sh",
-        ),
-        good=(
-            "curl -sSL https://get.site.org | sh",
-            "curl http://localhost:8080/x.sh | sh",
-            "*) echo \"Run 'curl -L get.site.org | bash' later\"",
-            "curl http://site.org/a.json | jq .name",
-        ),
     ),
     CodePattern(
         "shell/insecure-tls",
@@ -235,21 +202,6 @@ TABLE: tuple[CodePattern, ...] = (
             r"|\bNODE_TLS_REJECT_UNAUTHORIZED=[\"']?0",
             unless=r"//(localhost|127\.0\.0\.1|\[::1\])[:/\s\"']",
         ),
-        bad=(
-            "curl -k https://site.org/x",
-            "curl -sSLk https://site.org/x -o y",
-            "wget --no-check-certificate https://site.org/x",
-            "git config --global http.sslVerify false",
-            "pip install --trusted-host mirror.site.org thing",
-        ),
-        good=(
-            "curl --cacert ca.pem https://site.org",
-            "curl -sSL https://site.org/-k-/x",
-            "curl -k https://localhost:8443/health",
-            "wget https://site.org/x",
-            "curl --keepalive-time 3 https://site.org",
-            "git config http.sslVerify true",
-        ),
     ),
     CodePattern(
         "shell/world-writable",
@@ -259,8 +211,6 @@ TABLE: tuple[CodePattern, ...] = (
         "Give the one account that needs it ownership (chown) and use 755 or 644, or less.",
         _SHELLCHECK + "SC2174",
         _regex(r"\bchmod\s+(?:-\S+\s+)*(?:0?777|a\+rwx|ugo\+rwx|a=rwx)(?=\s|$)"),
-        bad=("chmod 777 /srv/data", "chmod -R 0777 .", "RUN chmod a+rwx /app", "sudo chmod -R 777 x"),
-        good=("chmod 755 x", "chmod +x run.sh", "chmod 1777 /tmp", "echo 777", "chmod u+rwx x"),
     ),
     CodePattern(
         "shell/eval-input",
@@ -270,15 +220,6 @@ TABLE: tuple[CodePattern, ...] = (
         "Call the command directly, with an array for its arguments.",
         _SHELLCHECK + "SC2294",
         _regex(r"(?:^|[;&|(]\s*|\b(?:then|do|else)\s+)\s*eval\s+[\"']?(?:[\w./-]+\s+)*\$(?:[\w@*]|\{(?!\w+@Q\}))"),
-        bad=("eval $1", 'eval "$cmd"', "if x; then eval $CMD; fi", 'eval "$@"', 'eval "sudo $command"'),
-        good=(
-            'eval "$(ssh-agent -s)"',
-            "eval $(minikube docker-env)",
-            "evaluate $x",
-            'echo "eval $x"',
-            'eval "${name@Q}"',
-            "# eval $1",
-        ),
     ),
     CodePattern(
         "shell/rm-empty-variable",
@@ -288,17 +229,6 @@ TABLE: tuple[CodePattern, ...] = (
         'Write "${NAME:?}" so that the shell stops instead.',
         _SHELLCHECK + "SC2115",
         _empty_variable_removed,
-        bad=('rm -rf "$DIR"/', "rm -rf $DIR/*", 'rm -r -f "${BUILD_DIR}/"', 'cd x && rm -fr "$OUT"/*'),
-        good=(
-            'rm -rf "${DIR:?}"/',
-            'rm -rf "$DIR"',
-            'rm -rf "$DIR/build"',
-            'set -euo pipefail\nrm -rf "$DIR"/*',
-            "rm -rf build/*",
-            'rm -f "$DIR"/x',
-            "rm -rf /var/lib/apt/lists/*",
-            'rm -rf /srv/"$DIR"/*',
-        ),
     ),
     CodePattern(
         "shell/apt-unauthenticated",
@@ -311,17 +241,6 @@ TABLE: tuple[CodePattern, ...] = (
             r"\bapt(?:-get|itude)?\b[^|;&\n]*\s(?:--allow-unauthenticated|--force-yes|--allow-insecure-repositories)\b"
             r"|\bdeb\s+\[[^\]]*trusted=yes|\b(?:yum|dnf)\b[^|;&\n]*\s--nogpgcheck\b|\bapk\b[^|;&\n]*\s--allow-untrusted\b"
         ),
-        bad=(
-            "apt-get install -y --allow-unauthenticated thing",
-            'echo "deb [trusted=yes] http://site.org /" | tee /etc/apt/sources.list.d/x.list && sh x',
-            "RUN yum install -y --nogpgcheck thing",
-        ),
-        good=(
-            "apt-get install -y thing",
-            "RUN apt-get update",
-            "dnf install thing",
-            'echo "deb [signed-by=/k] https://x /"',
-        ),
     ),
     CodePattern(
         "docker/secret-in-image",
@@ -331,24 +250,6 @@ TABLE: tuple[CodePattern, ...] = (
         "Pass the secret at run time, or to one RUN with --mount=type=secret.",
         "https://docs.docker.com/build/building/secrets/",
         _secret_in_image,
-        bad=(
-            "ENV DB_PASSWORD=" + "hunter2",
-            "ARG NPM_TOKEN",
-            "ENV A=1 \\\n    API_KEY=abc",
-            "ARG AWS_SECRET_ACCESS_KEY=x",
-            "ENV SECRET_KEY thing",
-        ),
-        good=(
-            "ENV DB_PASSWORD_FILE=/run/secrets/db",
-            "ENV TOKENIZERS_PARALLELISM=false",
-            "ARG VERSION=1",
-            'ENV DB_PASSWORD=""',
-            "ENV DB_PASSWORD=changeme",
-            'ENV DB_PASSWORD="FillInCorrectPassword"',
-            "RUN --mount=type=secret,id=token cat /run/secrets/token",
-            "ENV PATH=/x:$PATH",
-            "ENV KEYBOARD=us",
-        ),
     ),
     CodePattern(
         "docker/latest-tag",
@@ -358,20 +259,6 @@ TABLE: tuple[CodePattern, ...] = (
         "better a digest.",
         _DOCKER + "#pin-base-image-versions",
         _image_without_version,
-        bad=(
-            "FROM python",
-            "FROM python:latest AS build",
-            "FROM --platform=linux/amd64 ghcr.io/a/b",
-            "FROM host:5000/a/b",
-        ),
-        good=(
-            "FROM python:3.12-slim",
-            "FROM scratch",
-            "FROM python@sha256:" + "0" * 64,
-            "ARG BASE\nFROM $BASE",
-            "FROM python:3 AS build\nFROM build",
-            "FROM host:5000/a/b:1.2",
-        ),
     ),
     CodePattern(
         "docker/root-user",
@@ -381,8 +268,6 @@ TABLE: tuple[CodePattern, ...] = (
         "End with USER and an unprivileged account.",
         _DOCKER + "#user",
         _root_at_the_end,
-        bad=("FROM a:1\nUSER app\nUSER root\nCMD x", "FROM a:1\nUSER 0"),
-        good=("FROM a:1\nUSER root\nRUN x\nUSER app", "FROM a:1\nCMD x", "FROM a:1\nUSER root\nFROM b:1\nUSER 1000"),
     ),
     CodePattern(
         "docker/add-url",
@@ -392,13 +277,6 @@ TABLE: tuple[CodePattern, ...] = (
         "download and verify it in a RUN.",
         _DOCKER + "#add-or-copy",
         _remote_add,
-        bad=("ADD https://site.org/x.tar.gz /opt/", "ADD --chown=1 http://site.org/x /y"),
-        good=(
-            "ADD --checksum=sha256:00 https://site.org/x /y",
-            "ADD x.tar.gz /opt/",
-            "COPY x /y",
-            "ADD https://host/a.git#v1 /src",
-        ),
     ),
     CodePattern(
         "docker/sudo",
@@ -407,8 +285,6 @@ TABLE: tuple[CodePattern, ...] = (
         "sudo has no use in a build and behaves differently without a terminal. Switch with USER root and back.",
         _DOCKER + "#user",
         _regex(r"^\s*RUN\s+(?:--\S+\s+)*(?:.*(?:&&|;|\|)\s*)?sudo\s"),
-        bad=("RUN sudo apt-get update", "RUN apt-get update && sudo make install"),
-        good=("RUN apt-get install -y sudo", "RUN apt-get update", "USER root"),
     ),
 )
 BY_RULE = {pattern.rule: pattern for pattern in TABLE}

@@ -21,9 +21,7 @@ PER_TOOL = 400
 PER_REVIEW = 500
 
 
-def limit_findings(
-    findings: Sequence[Finding], *, per_file: int = PER_FILE, per_tool: int = PER_TOOL, per_review: int = PER_REVIEW
-) -> tuple[tuple[Finding, ...], Mapping[Layer, int]]:
+def limit_findings(findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], Mapping[Layer, int]]:
     """The kept findings, and the number of dropped ones by layer.
 
     A file or tool can push out another one's findings only with more severe ones. Dropped findings of severity ``info``
@@ -37,7 +35,7 @@ def limit_findings(
     of_tool: Counter[str] = Counter()
     for finding in findings:
         tool = finding.rule.partition("/")[0]
-        if of_file[tool, finding.path] < per_file and of_tool[tool] < per_tool and len(kept) < per_review:
+        if of_file[tool, finding.path] < PER_FILE and of_tool[tool] < PER_TOOL and len(kept) < PER_REVIEW:
             of_file[tool, finding.path] += 1
             of_tool[tool] += 1
             kept.append(finding)

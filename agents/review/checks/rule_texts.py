@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from domain.review.findings import Severity
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import flatten_text
 
 
 class Danger(StrEnum):
@@ -217,5 +217,5 @@ def name_some(names: Sequence[str]) -> str:
 
 def shorten(text: str, limit: int = _LONGEST) -> str:
     """One line of at most ``limit`` characters."""
-    flat = " ".join(strip_invisible(text[: 4 * limit]).split())
+    flat = flatten_text(text[: 4 * limit])
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"

@@ -272,7 +272,6 @@ _ANY_FUNCTION = ("NAME(", "NAME (", "NAME =", "NAME:", "NAME<")
 
 
 def _spell_function(language: str, name: str) -> list[str]:
-    """The words that define a function in a language."""
     return [each.replace("NAME", name) for each in _FUNCTIONS.get(language, _ANY_FUNCTION)]
 
 

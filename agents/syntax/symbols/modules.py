@@ -117,11 +117,10 @@ class Modules:
         for name, folder in self._packages.items():
             if module == name or module.startswith(f"{name}/"):
                 inner = posixpath.join(folder, module[len(name) :].strip("/")).strip("/")
-                return tuple(sorted(path for path in self._by_folder(inner) if path.endswith(".go")))
+                return tuple(
+                    sorted(path for path in self._paths if posixpath.dirname(path) == inner and path.endswith(".go"))
+                )
         return ()
-
-    def _by_folder(self, folder: str) -> Iterator[str]:
-        return (path for path in self._paths if posixpath.dirname(path) == folder)
 
     def _find_rust(self, importer: str, module: str) -> tuple[str, ...]:
         parts = [part for part in module.split("::") if part]

@@ -222,9 +222,10 @@ class SourceFile:
         before = self.text[max(0, own.start.index - _BEFORE) : own.start.index]
         after = self.text[own.end.index : own.end.index + _AFTER]
         receiver = _read_receiver(before)
+        includes = self.language == "ruby" and _INCLUDES.search(before) is not None
         if role is Role.definition and around.is_local:
             role = Role.binding
-        elif role is Role.use and leaf.text() != around.owner and (around.is_heir or self._includes(before)):
+        elif role is Role.use and leaf.text() != around.owner and (around.is_heir or includes):
             role = Role.heir
         return NamePlace(
             name=leaf.text(),
@@ -318,9 +319,6 @@ class SourceFile:
                 around.is_local = around.is_local or around.owner == UNREADABLE
             inner, outer = outer, outer.parent()
         return None
-
-    def _includes(self, before: str) -> bool:
-        return self.language == "ruby" and _INCLUDES.search(before) is not None
 
     def _find_owner(self, node: SgNode, receiver: str, around: str) -> str:
         """The class that a definition belongs to, also where it stands apart from it, as in Go, C++ and JavaScript."""

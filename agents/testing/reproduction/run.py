@@ -1,10 +1,13 @@
 """Runs a reproduction on the head and before the change, in the sandbox as any test of the repository."""
 
 import asyncio
+import re
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from agents.syntax.languages import find_language
+from agents.syntax.symbols.modules import find_family
 from agents.testing.earlier_tests.choice import Entry, choose
 from agents.testing.earlier_tests.names import find_missing, misfits_call, shorten
 from agents.testing.earlier_tests.reading import Reader, is_of_program
@@ -20,9 +23,7 @@ from agents.testing.reproduction.endings import (
     shows_cause,
     tell_before,
 )
-from agents.testing.reproduction.looks import find_look
 from agents.testing.reproduction.place import names_file
-from agents.testing.reproduction.reach import MARK, break_line
 from agents.testing.tester import CommandTimeouts, Tester
 from domain.errors import CodeAccessError, ToolError
 from domain.paths import holds_values, may_run
@@ -33,6 +34,28 @@ from messages import proofs as texts
 from workspace.commits import write_blob, write_tree
 
 _REGULAR = "100644"
+_TESTED = (
+    r"(?i:pytest|unittest|doctest|nosetest|hypothesis|jest|vitest|mocha|jasmine|node_env|forge_)"
+    r"|(?<=[\"'`./])(?i:tests?|testing)(?![a-z])"  # a name in quotation marks, an attribute, a folder
+    r"|(?<![A-Za-z])(?:tests?_|[tT]est(?:s|ing|ed)?(?=[A-Z])|TEST)|(?<=_)(?i:test)|(?<=[a-z])(?:Test|TEST)"
+)
+_SURROUNDINGS = (
+    r"environb?\b|getenv|getppid|argv|/proc/|cmdline|isatty|isTTY|\bprocess\b(?!\()|import\.meta|globalThis|require\.(?:main|cache)"
+    r"|module\.(?:parent|children)|\bsys as\b"
+    r"|(?<!import )\bsys\b(?!\.(?:exit|std(?:in|out|err)|maxsize|platform|version_info|byteorder)\b)"
+)
+_CALLERS = (
+    r"\binspect\b|frame\(|\bf_(?:back|code|globals)\b|gettrace|getprofile|(?:extract|format|print|walk)_stack"
+    r"|captureStackTrace|prepareStackTrace|\)\.stack\b|\bgc\.|psutil|__main__"
+)
+_BY_NAME = (
+    r"__import__|import_module|importlib|(?<![.\w])(?:eval|exec|globals|vars|Function)\(|builtins|__dict__|__globals__"
+)
+_LOOKS = re.compile("|".join((_TESTED, _SURROUNDINGS, _CALLERS, _BY_NAME)))
+"""Names of tests and their runners; what tells a process of itself and of its callers; names that are made up as it
+runs. It is wide on purpose: who is named here for nothing loses one proof that a claim is wrong."""
+_MARK = "the line that is asked about was reached"
+_RAISES = {"python": f'raise AssertionError("{_MARK}")', "javascript": f'throw new Error("{_MARK}");'}
 
 
 @dataclass(frozen=True)
@@ -180,20 +203,20 @@ class _Trial:
         """Whether it fails once the line of the claim raises an error."""
         test, head = self._test, self._change.head_sha
         content = (await self._reader.read(head, [test.about])).get(test.about)
-        broken = None if content is None or test.line is None else break_line(test.about, content, test.line)
+        broken = None if content is None or test.line is None else _break_line(test.about, content, test.line)
         if broken is None:
             return False
         reproduction = Reproduction(path=test.path, text=test.text, command=test.command)
         changed = {test.about: broken.encode()}
         ending = await try_with(self._tester, head, changed, reproduction, self._seconds)
-        return ending.kind is EndingKind.failed and MARK in ending.output
+        return ending.kind is EndingKind.failed and _MARK in ending.output
 
     async def _find_look(self, base: Mapping[str, Entry], head: Mapping[str, Entry]) -> str:
         """Where the change adds code that looks at what runs it; empty if nowhere."""
         changed = [path for path, entry in head.items() if base.get(path) != entry and _is_code(path)]
         before = await self._reader.read(self._change.merge_base, [path for path in changed if path in base])
         after = await self._reader.read(self._change.head_sha, changed)
-        return find_look(before, {path: after.get(path) for path in changed})
+        return _locate_look(before, {path: after.get(path) for path in changed})
 
     async def _demands_something(self) -> bool:
         """Whether it demands something of the file that the claim is about."""
@@ -226,3 +249,37 @@ class _Trial:
 def _is_code(path: str) -> bool:
     """Whether a file may be part of the program, and not only a setting or a test of it."""
     return is_of_program(path) and may_run(path) and not holds_values(path)
+
+
+def _locate_look(before: Mapping[str, str], after: Mapping[str, str | None]) -> str:
+    """Where a change adds code that looks at what runs it, as ``path:line``; empty if nowhere.
+
+    :param before: path → content, of what was there.
+    :param after: path → content of the files changed; None where it cannot be read, which may hold anything.
+    """
+    for path, text in after.items():
+        if text is None:
+            return path
+        old = set(before.get(path, "").split("\n"))
+        lines = enumerate(text.split("\n"), 1)
+        found = next((number for number, line in lines if line not in old and _LOOKS.search(line)), None)
+        if found is not None:
+            return f"{path}:{found}"
+    return ""
+
+
+def _break_line(path: str, text: str, line: int) -> str | None:
+    """A program that raises an error before a line; None if nobody knows how in its language, or it has no such line.
+
+    A test that passes all the same never came there, and clears nothing claimed of it. Code that notices what runs it
+    may go another way than for its users; lists of how it could notice were gone round.
+    Where a line continues a statement the program cannot be loaded any more, and nothing is shown either.
+
+    :param line: from 1.
+    """
+    raises, lines = _RAISES.get(find_family(find_language(path) or "")), text.split("\n")
+    if raises is None or not 1 <= line <= len(lines):
+        return None
+    own = lines[line - 1]
+    indent = own[: len(own) - len(own.lstrip())]
+    return "\n".join([*lines[: line - 1], f"{indent}{raises}", *lines[line - 1 :]])

@@ -19,6 +19,7 @@ class _AuthoredText(BaseModel):
     user: AccountShown | None
     author_association: str = "NONE"
     body: str | None = None
+    performed_via_github_app: dict[str, object] | None = None
 
     @property
     def author_id(self) -> int | None:
@@ -27,6 +28,11 @@ class _AuthoredText(BaseModel):
     @property
     def author_login(self) -> str:
         return self.user.login if self.user else GHOST_LOGIN
+
+    @property
+    def is_app(self) -> bool:
+        is_bot = self.user is not None and self.user.type == "Bot"
+        return is_bot or self.performed_via_github_app is not None
 
 
 class IssueShown(_AuthoredText):
@@ -52,6 +58,7 @@ class IssueShown(_AuthoredText):
             is_open=self.state == "open",
             author_id=self.author_id,
             author_login=self.author_login,
+            is_app=self.is_app,
             author_association=self.author_association,
             labels=tuple(name for name in names if name),
             is_pull_request=self.pull_request is not None,
@@ -76,16 +83,14 @@ class IssueCommentShown(_AuthoredText):
     issue_url: str
     created_at: AwareDatetime
     updated_at: AwareDatetime
-    performed_via_github_app: dict[str, object] | None = None
 
     def to_domain(self) -> IssueComment:
-        is_bot = self.user is not None and self.user.type == "Bot"
         return IssueComment(
             id=self.id,
             node_id=self.node_id,
             author_id=self.author_id,
             author_login=self.author_login,
-            is_app=is_bot or self.performed_via_github_app is not None,
+            is_app=self.is_app,
             author_association=self.author_association,
             body=self.body or "",
             created_at=self.created_at,

@@ -1,5 +1,6 @@
 """Executes what takes a model, such as ``ask``, ``do`` and ``address``: checks it at once, and queues it."""
 
+import asyncio
 from collections.abc import Sequence
 
 from pydantic import BaseModel
@@ -233,4 +234,4 @@ async def _keeps_lines(context: CommandContext, finding: Finding, newest: str) -
     except CodeHostError:
         return None
     lines = (content or b"").decode(errors="replace").split("\n")
-    return find_again(finding, lines) is not None
+    return await asyncio.to_thread(find_again, finding, lines) is not None

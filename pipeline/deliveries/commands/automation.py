@@ -25,6 +25,6 @@ async def _answer_level(context: CommandContext, asked: Level) -> str:
 
 async def _record_miss(context: CommandContext, asked: Tell) -> str:
     if not describes_miss(asked.text):
-        return texts.ask_what_was_missed()
+        return texts.WHAT_WAS_MISSED
     where = (context.repository, context.number)
     return await level.record_miss(context.services, *where, context.sender, asked.text, context.guid)

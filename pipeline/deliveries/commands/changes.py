@@ -42,7 +42,7 @@ async def _describe_issue(context: CommandContext) -> str:
         number = await outbox.find_proposal(context.database, each.run.id)
         if number is not None:
             return texts.report_changes_elsewhere(number)
-    return texts.report_no_changes()
+    return texts.NO_CHANGES
 
 
 async def _load_changes(context: CommandContext, compared: BaseComparison, head: str) -> OwnChanges:

@@ -7,6 +7,7 @@ from typing import TypeVar, TypeVarTuple
 
 from domain.commands import ExecuteComment, Sender
 from domain.errors import Behind, CodeHostError, NotAllowed, RateLimited
+from domain.gates import Gate
 from domain.github.deliveries import EventSnapshot
 from domain.runs.run import RepositoryRef
 from domain.slash.commands import Deploy, Rollback, SlashCommand
@@ -54,6 +55,10 @@ class CommandContext(DeliveryContext):
     def thread(self) -> str:
         """The thread of the comment, whose finding a command need not name; empty below the conversation."""
         return str(self.comment.comment.thread or "")
+
+    def has_decided(self, gate: Gate) -> bool:
+        """Whether an execution of this comment decided it, perhaps one that died."""
+        return gate.decision is not None and gate.decision.cause == self.guid
 
     def start_runs(self, asked: SlashCommand) -> RunStarter:
         """What starts the runs a command asks for."""

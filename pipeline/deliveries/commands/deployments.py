@@ -105,7 +105,7 @@ async def _find_instruction(context: CommandContext, asked: Rollback) -> Run | N
 async def _order_undo(context: CommandContext, asked: Rollback, made_by: Run) -> str:
     """Take back the commit of an instruction, in its turn."""
     if asked.paths:
-        return instruction_texts.refuse_paths()
+        return instruction_texts.PATHS_REFUSED
     queued = await context.step_with_permission("take the commit back", asked, _admit_undo, context, asked, made_by)
     if queued.run_id is None:
         return queued.refused

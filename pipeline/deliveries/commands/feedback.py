@@ -156,4 +156,4 @@ class _Answer:
         context = self.context
         past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
         is_over = bool(past) and past[0].run.state in {RunState.failed, RunState.cancelled}
-        return f" {texts.look_again()}" if is_over and self._is_about_avoidance else ""
+        return f" {texts.LOOK_AGAIN}" if is_over and self._is_about_avoidance else ""

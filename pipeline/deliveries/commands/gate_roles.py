@@ -58,7 +58,7 @@ async def find_gate_about(context: CommandContext, found: Sequence[Finding]) -> 
     """The gate that waits for just these findings, or that an execution of this that died decided."""
     prints = {each.fingerprint for each in found}
     known = await list_gates(context.services, context.repository, context.number)
-    open_ = [each for each in known if each.is_waiting or _has_decided(context, each)]
+    open_ = [each for each in known if each.is_waiting or context.has_decided(each)]
     return next((each for each in open_ if each.name == _FALSE_POSITIVE and {*each.request.findings} <= prints), None)
 
 
@@ -68,8 +68,4 @@ async def decide_with(context: CommandContext, gate: Gate, asked: Dismiss | Conf
     answer = GateAnswer(context.sender, choice, asked.reason, None, context.comment.written_at)
     reply = await decide_gate(context.services, context.guid, gate, answer)
     now = await gates.get(context.database, gate.id)
-    return None if now is not None and _has_decided(context, now) else reply.text
-
-
-def _has_decided(context: CommandContext, gate: Gate) -> bool:
-    return gate.decision is not None and gate.decision.cause == context.guid
+    return None if now is not None and context.has_decided(now) else reply.text

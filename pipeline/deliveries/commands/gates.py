@@ -68,7 +68,7 @@ async def _find_answer(context: CommandContext, asked: SlashCommand) -> GateDeci
             return await _decide(context, asked.gate, answer)
         case Reject():
             if await _stops_merge(context):
-                return GateDecisionReply(automation_texts.confirm_merge_stop())
+                return GateDecisionReply(automation_texts.MERGE_STOPPED)
             name, reason = await _parse_rejection(context, asked)
             return await _decide(context, name, GateAnswer(context.sender, Choice.reject, reason, None, written_at))
         case Delegate():
@@ -109,7 +109,7 @@ async def _delegate_to_agent(context: CommandContext, asked: Delegate) -> GateDe
     """Let another agent carry out what the gate ``recovery`` asks about."""
     gate = await _find_recovery(context)
     if gate is None or asked.gate not in {None, gate.name, gate.short_id}:
-        return GateDecisionReply(recovery_texts.explain_agents())
+        return GateDecisionReply(recovery_texts.AGENTS_ONLY_HERE)
     lacking = await find_lacking_agent(context.services, gate)
     if lacking:
         return GateDecisionReply(lacking)
@@ -121,7 +121,7 @@ async def _find_recovery(context: CommandContext) -> Gate | None:
     """The gate ``recovery`` that waits here, or that this delivery decided."""
     known = await list_gates(context.services, context.repository, context.number)
     mine = [gate for gate in reversed(known) if gate.name == recovery_texts.NAME]
-    return next((gate for gate in mine if gate.is_waiting or _is_own(context, gate)), None)
+    return next((gate for gate in mine if gate.is_waiting or context.has_decided(gate)), None)
 
 
 async def _decide(context: CommandContext, name: str | None, answer: GateAnswer) -> GateDecisionReply:
@@ -155,12 +155,8 @@ async def _answer_false_positive(context: CommandContext, gate: Gate, answer: Ga
 async def _find_own_decision(context: CommandContext, name: str | None) -> Gate | None:
     """The gate that an execution of this delivery decided before it died."""
     known = await list_gates(context.services, context.repository, context.number)
-    mine = [gate for gate in known if _is_own(context, gate)]
+    mine = [gate for gate in known if context.has_decided(gate)]
     return next((gate for gate in mine if name in {None, gate.name, gate.short_id}), None)
-
-
-def _is_own(context: CommandContext, gate: Gate) -> bool:
-    return gate.decision is not None and gate.decision.cause == context.guid
 
 
 async def _parse_rejection(context: CommandContext, asked: Reject) -> tuple[str | None, str]:
@@ -204,7 +200,7 @@ async def _continue(context: CommandContext, asked: Continue) -> GateDecisionRep
 async def _extend_budget(context: CommandContext, named: BudgetExtension) -> GateDecisionReply:
     past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
     if not past or past[0].run.state.is_final:
-        return GateDecisionReply(gate_answers.nothing_to_continue())
+        return GateDecisionReply(gate_answers.NOTHING_TO_CONTINUE)
     run, now = past[0].run, context.services.clock.now()
     await budgets.extend_budget(context.database, run, run.budget_phase, named, now, context.guid)
     return GateDecisionReply(gate_answers.confirm_extension(named, run.id))
@@ -214,7 +210,7 @@ async def _accept(context: CommandContext) -> GateDecisionReply:
     """Keep what there is so far, where a guard or a budget stopped the rest."""
     stopped = await _find_stopping_gate(context)
     if stopped is None:
-        return GateDecisionReply(gate_answers.nothing_to_accept())
+        return GateDecisionReply(gate_answers.NOTHING_TO_ACCEPT)
     words = "the current state is accepted"
     answer = GateAnswer(context.sender, Choice.reject, words, None, context.comment.written_at)
     return await decide_gate(context.services, context.guid, stopped, answer)
@@ -224,4 +220,4 @@ async def _find_stopping_gate(context: CommandContext) -> Gate | None:
     """The gate of a guard or a budget that waits here, or that this delivery decided."""
     known = await list_gates(context.services, context.repository, context.number)
     stopping = [gate for gate in reversed(known) if gate.name in BUDGET_GATES]
-    return next((gate for gate in stopping if gate.is_waiting or _is_own(context, gate)), None)
+    return next((gate for gate in stopping if gate.is_waiting or context.has_decided(gate)), None)

@@ -44,9 +44,9 @@ async def _remember(context: CommandContext, text: str) -> str:
     """:param text: what to remember, or the name of something that Forge proposed to."""
     configured = await load_memory_settings(context.services, context.repository)
     if not configured.enabled:
-        return texts.refuse_switched_off()
+        return texts.SWITCHED_OFF
     if holds_secret(text):
-        return texts.refuse_secret()
+        return texts.SECRET_REFUSED
     cause = f"comment {context.comment.comment.id}"
     memory = _build_memory(context, text, cause, Scope.organisation if configured.organisation else Scope.repository)
     proposal = None

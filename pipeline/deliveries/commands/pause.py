@@ -40,7 +40,7 @@ async def _pause(context: CommandContext) -> str | None:
 async def _unpause(context: CommandContext) -> str:
     earlier = await permits.find_pauser(context.database, context.repository)
     await permits.unpause(context.database, context.repository, context.sender, context.services.clock.now())
-    return texts.not_paused() if earlier is None else texts.confirm_unpause()
+    return texts.NOT_PAUSED if earlier is None else texts.UNPAUSED
 
 
 async def _leave_alone(context: CommandContext) -> None:
@@ -54,4 +54,4 @@ async def _look_after(context: CommandContext) -> str:
     by = await permits.find_left_alone_by(context.database, context.repository, context.number)
     now = context.services.clock.now()
     await permits.look_after(context.database, context.repository, context.number, context.sender, now)
-    return texts.not_left_alone() if by is None else texts.confirm_looked_after()
+    return texts.NOT_LEFT_ALONE if by is None else texts.LOOKED_AFTER

@@ -64,7 +64,7 @@ async def run(context: CommandContext, asked: RunIssue) -> str:
     if context.comment.is_pull_request:
         return texts.only_on_issues(asked.verb)
     if not await _are_runs_enabled(context):
-        return texts.runs_are_off()
+        return texts.RUNS_OFF
     return await _start_issue_run(context, asked, Trigger.issue, asked.mode)
 
 
@@ -78,11 +78,11 @@ async def retry(context: CommandContext, asked: Retry) -> str | GateReply:
     if answered is not None:
         return answered
     if asked.gate is not None:
-        return recovery_texts.report_nothing_to_retry()
+        return recovery_texts.NOTHING_TO_RETRY
     if context.comment.is_pull_request:
         return await _review(context, asked)
     if not await _are_runs_enabled(context):
-        return texts.runs_are_off()
+        return texts.RUNS_OFF
     start = await context.start_runs(asked).retry(context.repository, context.number, context.comment.seen)
     return _describe(start, texts.NO_ANSWER)
 
@@ -92,9 +92,9 @@ async def resume(context: CommandContext, asked: PlainCommand) -> str:
     if context.comment.is_pull_request:
         return await _review(context, asked)
     if not await _are_runs_enabled(context):
-        return texts.runs_are_off()
+        return texts.RUNS_OFF
     start = await context.start_runs(asked).resume(context.repository, context.number, context.comment.seen)
-    return _describe(start, texts.confirm_resume())
+    return _describe(start, texts.RESUMED)
 
 
 async def cancel(context: CommandContext, asked: PlainCommand) -> str:
@@ -106,8 +106,8 @@ async def cancel(context: CommandContext, asked: PlainCommand) -> str:
         await context.journal.step("say who stopped the tests", name_stopper, context, tested)
     if not ended:
         stopped = [
-            *([texts.confirm_test_stop()] if tested is not None else []),
-            *([automation_texts.confirm_merge_stop()] if is_stopped else []),
+            *([texts.TESTS_STOPPED] if tested is not None else []),
+            *([automation_texts.MERGE_STOPPED] if is_stopped else []),
         ]
         if stopped:
             return " ".join(stopped)
@@ -167,7 +167,7 @@ async def _find_head(context: CommandContext, asked: SlashCommand) -> _TargetHea
     if pull_request is None:
         return _TargetHead(refused=texts.only_on_pull_requests(asked.verb))
     if not pull_request.is_open:
-        return _TargetHead(refused=texts.nothing_to_review())
+        return _TargetHead(refused=texts.NOTHING_TO_REVIEW)
     head = pull_request.head_sha
     is_meant = context.comment.head_sha in {None, head}
     if is_meant and context.actor.gives_ok:
@@ -185,7 +185,6 @@ async def _find_pauser(context: CommandContext) -> str | None:
 
 
 async def _are_runs_enabled(context: CommandContext) -> bool:
-    """Whether the configuration lets Forge carry issues out."""
     return await context.journal.step("are runs wanted", _load_runs_enabled, context)
 
 

@@ -26,7 +26,7 @@ async def ask_about_change(
     :param build: the question, from what is local; only called where a model may be asked.
     """
     if not configuration.review.may_ask_model:
-        return texts.refuse_sending()
+        return texts.CODE_KEPT
     model = context.services.models.choose(ModelTier.fast)
     if isinstance(model, Unusable):
         return texts.report_unanswered(model.reason, was_asked=False)

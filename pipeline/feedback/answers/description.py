@@ -87,10 +87,10 @@ class DescriptionAnswer:
         if not self.applies:
             return await self._propose(now)
         if await step("is it set already", self._is_proposed, now.description):
-            return texts.report_already()
+            return texts.ALREADY_SET
         known = await step("what was proposed", self._find_proposal, now.description)
         if known is None:
-            return await self._propose(now, texts.explain_anew())
+            return await self._propose(now, texts.PROPOSED_ANEW)
         return await step("set it", self._set, now.description, known)
 
     async def _propose(self, now: DescriptionNow, note: str = "") -> str:
@@ -109,9 +109,9 @@ class DescriptionAnswer:
         sections = _draft_sections(now, before, drafted)
         proposed = _compose(now, before, drafted.title, sections)
         if proposed.name("") == now.description.name(""):
-            return texts.report_nothing()
+            return texts.NOTHING_TO_ADD
         if len(proposed.body) > texts.LONGEST_BODY:
-            return texts.report_too_long()
+            return texts.TOO_LONG
         await self.context.journal.step("keep the proposal", self._keep, now.description, proposed)
         return texts.render_proposal(
             proposed.title,
@@ -198,12 +198,12 @@ class DescriptionAnswer:
             return texts.report_obstacle(obstacle)
         live = (await self._load_description()).name("")
         if live == proposed.name(""):
-            return texts.report_applied()
+            return texts.APPLIED
         if live != now.name(""):
-            return texts.report_changed()
+            return texts.CHANGED_MEANWHILE
         await model_answers.keep(self.context.database, run, proposed.name("set"), {}, self.context.now())
         await pull_requests.describe(services, run.repository, run.number, proposed.title, proposed.body)
-        return texts.report_applied()
+        return texts.APPLIED
 
 
 def _draft_sections(now: DescriptionNow, before: WrittenBefore, drafted: DraftedDescription) -> Mapping[str, str]:

@@ -30,7 +30,7 @@ async def admit_instruction(
     if pull is None:
         return QueuedAnswer(refused=command_texts.only_on_pull_requests(instruction.asked.verb))
     if not pull.is_open:
-        return QueuedAnswer(refused=command_texts.nothing_to_review())
+        return QueuedAnswer(refused=command_texts.NOTHING_TO_REVIEW)
     refused = await _find_refusal(services, instruction, actor)
     if refused:
         return QueuedAnswer(refused=refused)
@@ -60,9 +60,9 @@ async def _find_refusal(services: Services, instruction: Instruction, actor: Com
     loaded = await loading.load(services.host, services.database, repository, services.ceilings.of_configuration)
     review = loaded.configuration.review
     if not review.may_ask_model and instruction.needs_model:
-        return texts.refuse_sending()
+        return texts.CODE_KEPT
     if pull is not None and not actor.has_ok and needs_ok(pull, review, repository.id) is not None:
         return code_answers.refuse_without_ok(instruction.asked.verb)
     if await find_owner(services, repository, comment.number) is not None:
-        return texts.point_to_review()
+        return texts.STILL_AT_WORK
     return ""

@@ -61,7 +61,7 @@ async def admit_words(services: Services, request: RequestInWords) -> QueuedAnsw
     comment, instruction = request.comment, request.instruction
     actor = await load_actor(services, comment.repository, comment.number, comment.sender, judges=False)
     if authorise(instruction.asked, actor.facts) is not None:
-        return QueuedAnswer(refused=texts.report_lost_permission())
+        return QueuedAnswer(refused=texts.PERMISSION_LOST)
     queued = await admit_instruction(services, instruction, actor, request.key)
     if queued.run_id is not None:
         await comments.show_seen(services, comment)

@@ -63,7 +63,7 @@ class QuestionAnswerer:
         """The answer, or why there is none."""
         configuration = self.configuration
         if not configuration.review.may_ask_model:
-            return texts.refuse_sending()
+            return texts.CODE_KEPT
         model = self.context.services.models.choose(ModelTier.fast)
         if isinstance(model, Unusable):
             return texts.report_unanswered(model.reason, was_asked=False)

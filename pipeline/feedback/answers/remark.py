@@ -63,7 +63,7 @@ class RemarkReader:
     async def understand(self) -> Understood:
         """Whether they are a question."""
         if not self.configuration.review.may_ask_model:
-            return self._give_up(texts.refuse_sending())
+            return self._give_up(texts.CODE_KEPT)
         model = self.context.services.models.choose(ModelTier.fast)
         if isinstance(model, Unusable):
             return self._give_up(texts.report_unanswered(model.reason, was_asked=False))
@@ -81,7 +81,7 @@ class RemarkReader:
             return Understood(is_answer=True)
         on_issue = self.context.run.is_of_issue
         if reading.asks_for_review and not on_issue:
-            return Understood(told=reply_texts.point_to_review())
+            return Understood(told=reply_texts.READ_AGAIN)
         is_request = meaning is Meaning.request and not on_issue
         if not (is_request and self.replied_to.is_mention):
             command = None

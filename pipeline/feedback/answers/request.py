@@ -149,7 +149,7 @@ async def find_run(
     """
     pull, repository = actor.pull_request, comment.repository
     if comment.is_pull_request and (pull is None or not pull.is_open):
-        return QueuedAnswer(refused=texts.nothing_to_review())
+        return QueuedAnswer(refused=texts.NOTHING_TO_REVIEW)
     paused_by = await permits.find_pauser(services.database, repository)
     if paused_by is not None:
         return QueuedAnswer(refused=texts.already_paused(paused_by))
@@ -190,7 +190,7 @@ async def _admit_question(services: Services, comment: WrittenComment, key: str)
     try:
         branch = await services.host.default_branch(repository)
     except NotFound:  # it was there a moment ago
-        return QueuedAnswer(refused=code_answers.report_no_code())
+        return QueuedAnswer(refused=code_answers.NO_CODE)
     head = branch.head_sha
     candidate = Candidate(
         f"{key}#{number}", repository, number, head, head, Trigger.question, Repeat.always, base_ref=branch.name

@@ -57,7 +57,7 @@ class WalkthroughAnswer:
         parts = list_parts(walk, reading)
         named = {file.path for part in parts for file in part.files}
         shown = dict.fromkeys(part.path for group in reading.groups for part in group)
-        unnamed = [SkippedFile(path=path, reason=texts.explain_unnamed()) for path in shown if path not in named]
+        unnamed = [SkippedFile(path=path, reason=texts.UNNAMED) for path in shown if path not in named]
         left_out = [*unnamed, *reading.not_read]
         if not parts:
             return texts.report_nothing(left_out)

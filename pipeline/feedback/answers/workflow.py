@@ -30,7 +30,7 @@ async def answer_request(services: Services, run: Run, request: AnswerRequest, g
     try:
         text = await _find_answer(context, request, guid)
     except Superseded:
-        text = code_answers.report_moved_head()
+        text = code_answers.HEAD_MOVED
     except ForgeError as error:
         log.warning("answer.failed", run=run.id, error=str(error))
         text = code_answers.report_failure(request.asked.verb, str(error))

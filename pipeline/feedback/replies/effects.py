@@ -61,7 +61,7 @@ async def apply_reply(
             return ReplyOutcome(text=answer)
         case Meaning.request:
             if reading.asks_for_review:
-                return ReplyOutcome(text=reply_texts.point_to_review())
+                return ReplyOutcome(text=reply_texts.READ_AGAIN)
             return ReplyOutcome(text=reply_texts.point_to_commands(finding.id))
         case Meaning.disagreement:
             hint = None if may_dismiss else reply_texts.confirm_hint(finding, refused, answer)

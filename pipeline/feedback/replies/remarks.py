@@ -74,7 +74,7 @@ async def _find_target(services: Services, command: ReadRemark | ReadReply, guid
         told = instruction_texts.refuse_stranger(command.sender.login) if is_told else ""
         return RemarkTarget(outcome="nobody who may ask here", refused=told, request=request)
     if not asks_something(words) and await _answers_issue(services, command):
-        told = instruction_texts.explain_issue_answer()
+        told = instruction_texts.ISSUE_ANSWER
         return RemarkTarget(outcome="an answer to the questions of a run", refused=told, request=request)
     queued = await find_run(services, command, actor, asked.verb, request.make_key(guid))
     refused = queued.refused if asks_something(words) else ""

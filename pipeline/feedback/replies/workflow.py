@@ -46,7 +46,7 @@ class ReplyWorkflow:
             if known.finding is None or not known.is_due:
                 return "not read"
             if not known.may_read:
-                return await self._report_unread(known, known.finding, code_answers.refuse_sending())
+                return await self._report_unread(known, known.finding, code_answers.CODE_KEPT)
             if isinstance(model, Unusable):
                 text = code_answers.report_unanswered(model.reason, was_asked=False)
                 return await self._report_unread(known, known.finding, text)

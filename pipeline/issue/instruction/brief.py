@@ -137,7 +137,7 @@ async def _write_for_changelog(configuration: Configuration, mirror: Mirror, cha
     settings = {path: text.decode(errors="replace") for path, text in (await mirror.read(head, SETTINGS)).items()}
     found = find_changelog(paths, settings)
     if found is None:
-        return Brief(obstacle=texts.refuse_no_changelog())
+        return Brief(obstacle=texts.NO_CHANGELOG)
     examples = await mirror.read(head, found.examples)
     heading = f"the changelog: {found.kind} {found.path}"
     shown = [Excerpt(heading=heading, text=f"Allowed: {', '.join(found.areas)}", by=())]
@@ -151,13 +151,13 @@ async def _write_for_tests(
     context: RunContext, configuration: Configuration, asked: WriteTests, mirror: Mirror, change: Change
 ) -> Brief:
     if configuration.testing.runner == "actions":
-        return Brief(obstacle=texts.refuse_unprovable())
+        return Brief(obstacle=texts.UNPROVABLE)
     if asked.path is not None and asked.path not in change.paths:
         return Brief(obstacle=texts.refuse_foreign_path(asked.path))
     there = [file.path for file in change.files if file.status is not ChangeStatus.deleted]
     sources = [path for path in there if wants_tests(path) and asked.path in {None, path}]
     if not sources:
-        return Brief(obstacle=texts.refuse_no_source())
+        return Brief(obstacle=texts.NO_SOURCE)
     coverage = None
     if not isinstance(context.services.models.choose(ModelTier.strong), Unusable):
         coverage = await measure_change(context, configuration, mirror, change)

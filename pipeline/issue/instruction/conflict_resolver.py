@@ -35,7 +35,7 @@ class ConflictResolver:
     def choose_model(self) -> LanguageModel | str:
         """The model; or why there is none, as a sentence."""
         if not self.configuration.review.may_ask_model:
-            return texts.explain_withheld()
+            return texts.CODE_KEPT
         model = self.context.services.models.choose(ModelTier.strong)
         return texts.explain_missing_model(model.reason) if isinstance(model, Unusable) else model
 

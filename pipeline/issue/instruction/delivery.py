@@ -177,7 +177,7 @@ class Delivery:
             if tested.is_failed:
                 return await self._propose(taken.tip, texts.explain_conflicting_tests(taken.head), tested)
             base, tip = taken.head, taken.tip
-        return await self._propose(made, texts.explain_busy_branch(), self.proposal.tested)
+        return await self._propose(made, texts.BUSY_BRANCH, self.proposal.tested)
 
     async def _go_round(self, made: str, said: str) -> Delivered:
         """Another way than the push that GitHub refused.
@@ -287,8 +287,8 @@ class Delivery:
         """Why a merge has no place on top of what the branch is now, as a clause; empty if it has."""
         await mirror.fetch(head, self.proposal.merges, self.context.run.number)
         if await mirror.follows(head, self.proposal.merges):
-            return update_texts.explain_taken_in()
-        return "" if await mirror.follows(head, self.start.head) else update_texts.explain_rewritten()
+            return update_texts.TAKEN_IN
+        return "" if await mirror.follows(head, self.start.head) else update_texts.REWRITTEN
 
     async def _open(self, tip: str, why: str) -> Opened:
         services, run = self.context.services, self.context.run

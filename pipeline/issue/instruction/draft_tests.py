@@ -68,7 +68,7 @@ class DraftTests:
     async def run(self, commit: str) -> TestedDraft:
         """Run the tests that concern the change up to a commit."""
         if not self._checks.can_test:
-            return TestedDraft(title=texts.leave_to_workflows())
+            return TestedDraft(title=texts.LEFT_TO_WORKFLOWS)
         return await self.context.journal.step("test the draft", self._run, commit)
 
     async def _run(self, commit: str) -> TestedDraft:
@@ -123,7 +123,7 @@ class MergeTests:
         if not self.resolved:
             return await DraftTests(self.context, self.configuration).run(commit)
         if self.configuration.testing.runner == "actions":
-            return TestedDraft(title=texts.leave_to_workflows())
+            return TestedDraft(title=texts.LEFT_TO_WORKFLOWS)
         if not self._sides:
             for side, sha in (("branch", self.context.run.head_sha), ("base", self.base)):
                 self._sides.append(await self.context.journal.step(f"test the {side}", self._test_side, sha))

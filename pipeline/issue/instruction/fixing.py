@@ -1,6 +1,6 @@
 """Fixes findings: with the fixes that they have, and with what an agent makes of the others, in one change."""
 
-from collections.abc import Iterator
+import asyncio
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -54,7 +54,7 @@ class FixWork(InstructionWork):
     async def _implement(self, commits: DraftCommits, implementation: Implementation) -> Made | RunEnd:
         goal = self._goal
         begun = await run_outside_journal(self._apply_known, commits.planned.plan.plan)
-        built = await self._let_fix(begun, implementation) if goal.written else begun
+        built = await implementation.fix(begun, self._send_back(begun.tip), ()) if goal.written else begun
         ended = built.ended
         if ended is not None:
             if not goal.known:
@@ -64,7 +64,7 @@ class FixWork(InstructionWork):
         gone = {} if ended is not None else self._list_gone(built)
         if gone:
             await self.context.journal.step("settle what is gone", settle_gone, self.context, gone)
-        return self._describe(commits, built, tested, ended)
+        return await asyncio.to_thread(self._describe, commits, built, tested, ended)
 
     async def _apply_known(self, plan: Plan) -> BuiltChange:
         """What an agent goes on from: the commit of the fixes that are known."""
@@ -87,9 +87,6 @@ class FixWork(InstructionWork):
     def _fix_known(self, path: str, content: bytes) -> bytes:
         fixes = [each.fix for each in self._goal.known if each.path == path and each.fix is not None]
         return apply_all(dict.fromkeys(fixes), content)
-
-    async def _let_fix(self, begun: BuiltChange, implementation: Implementation) -> BuiltChange:
-        return await implementation.fix(begun, self._send_back(begun.tip), ())
 
     def _send_back(self, tip: str) -> SendBack:
         to_fix = tuple(map(self.tests.demand, self._goal.written))
@@ -130,7 +127,7 @@ class FixWork(InstructionWork):
             count=texts.count_states(outcomes),
             is_told=len(outcomes) > 1 or outcomes[0].state is not FixState.left,
             fixed={each.fingerprint: each.id for each in fixed},
-            log=" ".join([*_list_places(fixed), said]),
+            log=" ".join([*map(texts.name_place, fixed), said]),
         )
 
     def _weigh_written(
@@ -143,11 +140,11 @@ class FixWork(InstructionWork):
             return FixOutcome(finding, FixState.done, texts.explain_gone(self.start.head))
         is_aged = finding.fingerprint in self._goal.aged
         if worked is not None and is_aged and finding.id in worked.gone and not _changes_lines(built.all, finding):
-            return FixOutcome(finding, FixState.unconfirmed, texts.explain_unconfirmed())
+            return FixOutcome(finding, FixState.unconfirmed, texts.UNCONFIRMED)
         if worked is None or worked.not_done or not built.whole.files:
-            return FixOutcome(finding, FixState.left, texts.explain_unwritten())
+            return FixOutcome(finding, FixState.left, texts.UNWRITTEN)
         if finding.id in worked.gone and not _changes_lines(built.all, finding):  # a known fix beside it may do so
-            return FixOutcome(finding, FixState.left, texts.explain_unwritten())
+            return FixOutcome(finding, FixState.left, texts.UNWRITTEN)
         return FixOutcome(finding, FixState.fixed)
 
     def _list_gone(self, built: BuiltChange) -> dict[str, str]:
@@ -180,7 +177,3 @@ def _plan(goal: FixGoal) -> Plan:
         estimate=Estimate(lines=0, minutes=0),
         allowed_areas=_ANYWHERE,
     )
-
-
-def _list_places(fixed: tuple[Finding, ...]) -> Iterator[str]:
-    return (texts.name_place(each) for each in fixed)

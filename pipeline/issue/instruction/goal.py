@@ -155,7 +155,7 @@ class Sorting:
         """What became of it already, or why it is left; None if it is to be fixed."""
         is_protected = is_off_limits(finding.path, self.configuration)
         if finding.is_credential:
-            return _leave(finding, texts.explain_credential())
+            return _leave(finding, texts.CREDENTIAL)
         if await self._passes(finding):
             return FixOutcome(finding, FixState.done, texts.explain_passing(self._head))
         if is_protected and not self.is_alone:
@@ -212,12 +212,12 @@ class Sorting:
         if matches(finding.path, self.configuration.review.never_send):
             return _leave(finding, texts.explain_kept_file(finding.path))
         if not self.configuration.review.may_ask_model:
-            return _leave(finding, texts.explain_kept_code())
+            return _leave(finding, texts.CODE_KEPT)
         model = self.context.services.models.choose(ModelTier.strong)
         if isinstance(model, Unusable):
             return _leave(finding, texts.explain_no_model(model.reason))
         if len(self._written) >= texts.MOST_WRITTEN:
-            return _leave(finding, texts.explain_too_many())
+            return _leave(finding, texts.TOO_MANY)
         self._written.append(finding)
         is_shown_here = finding.proof is not None and finding.proof.is_shown and finding.proof.head_sha == self._head
         if finding.layer is Layer.model and is_aged and not is_shown_here:
@@ -232,7 +232,7 @@ class Sorting:
         if other is not None:
             return _leave(finding, texts.explain_overlap(other))
         if fixes and await self._breaks_syntax(finding.path, now, autofix.apply_all([*fixes, fix], now)):
-            return _leave(finding, texts.explain_clash())
+            return _leave(finding, texts.CLASH)
         self._known.append(finding)
         return None
 

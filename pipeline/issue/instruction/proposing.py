@@ -80,7 +80,6 @@ def _render_message(plan: Plan, summary: str, run_id: str, trailer: str) -> str:
 
 
 def _name_change(plan: Plan) -> str:
-    """What the change of a plan is called."""
     return plan.title or sort_tasks(plan)[0].title
 
 

@@ -88,7 +88,7 @@ def _cut(file: ChangedFile, proof: NewTests) -> ChangedFile:
 
 def _list_to_fix(proof: NewTests) -> Iterator[RequiredFix]:
     for path in proof.unknown:
-        yield RequiredFix(path=path, rule=texts.UNPROVEN, message=texts.explain_unknown())
+        yield RequiredFix(path=path, rule=texts.UNPROVEN, message=texts.UNKNOWN_TESTS)
     for path, why in proof.failing.items():
         yield RequiredFix(path=path, rule=texts.UNPROVEN, message=texts.explain_failing(why))
     for path, tests in proof.idle.items():

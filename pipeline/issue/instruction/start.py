@@ -1,9 +1,13 @@
 """Decides whether an instruction may begin now, and finds out where: on which head, with what the planner is told."""
 
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
 from pydantic import BaseModel
 
 from agents.coding.planner import AuthoredText, InstructionPlace, PlanningTask
 from domain.config.configuration import Configuration
+from domain.github.conversation import CommentKind, Remark, TextEdit
 from domain.github.pull_requests import PullRequest
 from memory.budgets import model_answers
 from memory.repositories import permits
@@ -13,9 +17,9 @@ from messages import commands as command_texts
 from messages import instructions as texts
 from pipeline.checkout import compare_with_base, fetch_commits, find_base
 from pipeline.context import Services
-from pipeline.gates.actor import load_actor
+from pipeline.gates.actor import is_trusted_app, load_actor
+from pipeline.gates.askers import drop_own, list_writers
 from pipeline.issue.instruction.brief import Brief, write_brief
-from pipeline.issue.instruction.conversation import list_exchanges, load_conversation
 from pipeline.issue.issue_input import IssueRunInput, list_top_level, load_conventions
 from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
@@ -71,16 +75,16 @@ async def find_obstacle(context: RunContext, asked: Instruction) -> str:
     """Why nothing is carried out now, as an answer; empty if it is."""
     services, run = context.services, context.run
     if not await may_still_ask(services, asked):
-        return texts.report_lost_permission()
+        return texts.PERMISSION_LOST
     paused_by = await permits.find_pauser(services.database, run.repository)
     if paused_by is not None:
         return command_texts.already_paused(paused_by)
     live = await services.host.pull_request(run.repository, run.number)
     if not live.is_open:
-        return command_texts.nothing_to_review()
+        return command_texts.NOTHING_TO_REVIEW
     review = (await load_start_configuration(services, run)).configuration.review
     if not review.may_ask_model and asked.needs_model:
-        return texts.refuse_sending()
+        return texts.CODE_KEPT
     has_ok = await permits.has_ok(services.database, run.repository, run.number, live.head_sha)
     if not has_ok and needs_ok(live, review, run.repository.id) is not None:
         return code_answers.refuse_without_ok(asked.asked.verb)
@@ -110,13 +114,13 @@ async def _build(context: RunContext, asked: Instruction) -> Start:
     never = configuration.review.never_send
     change = await mirror.change(merge_base, live.head_sha)
     brief = await write_brief(context, configuration, asked.asked, mirror, change)
-    heard, askers = await load_conversation(services, asked, live), (asked.comment.sender.id, *asked.askers)
+    heard, askers = await _load_conversation(services, asked, live), (asked.comment.sender.id, *asked.askers)
     task = PlanningTask(
         number=run.number,
         title=live.title,
         title_by=heard.title_by,
         issue=AuthoredText(login=asked.login, role="write", text=brief.words or asked.words, by=askers),
-        comments=tuple(list_exchanges(asked)),
+        comments=tuple(_list_exchanges(asked)),
         default_branch=live.default_branch,
         entries=list_top_level(await Snapshot.of(mirror, live.head_sha), never),
         conventions=await load_conventions(context, configuration, (), default),
@@ -137,3 +141,56 @@ async def _build(context: RunContext, asked: Instruction) -> Start:
         brief=brief,
         base=base,
     )
+
+
+class _SaidBefore(NamedTuple):
+    """What people said beside the instruction itself.
+
+    :param title_by: who wrote or changed the title of the pull request.
+    :param said: in the review thread of the instruction, oldest first.
+    """
+
+    title_by: tuple[int, ...]
+    said: tuple[AuthoredText, ...]
+
+
+async def _load_conversation(services: Services, asked: Instruction, pull_request: PullRequest) -> _SaidBefore:
+    """What was said until now.
+
+    :raises CodeHostError: if GitHub does not say who edited it.
+    """
+    repository, number = asked.comment.repository, pull_request.number
+    said, opened = await _list_said(services, asked), await services.host.issue(repository, number)
+    edits = await services.host.text_edits(repository, [opened.node_id, *(each.node_id for each in said)])
+    told = tuple(_tell(each, edits.get(each.node_id, ())) for each in said)
+    is_app = opened.is_app and not await _is_known_app(services, asked, pull_request)
+    return _SaidBefore(list_writers(opened.author_id, edits.get(opened.node_id, ()), is_app=is_app), told)
+
+
+async def _is_known_app(services: Services, asked: Instruction, pull_request: PullRequest) -> bool:
+    """Whether Forge opened it, which says itself whose words it took up, or an App that counts as a person does."""
+    repository = asked.comment.repository
+    is_own = pull_request.author_login == (await services.host.signature(repository)).name
+    return is_own or await is_trusted_app(services, repository, pull_request)
+
+
+def _list_exchanges(asked: Instruction) -> Iterator[AuthoredText]:
+    """What Forge asked about an instruction, and the answers of those who may ask for it: they ask for it, too."""
+    for each in asked.exchanges:
+        if each.question:
+            yield AuthoredText(login="reviewer", role="none", text=each.question, by=())
+        yield AuthoredText(login=each.login, role="write", text=each.answer, by=())
+
+
+async def _list_said(services: Services, asked: Instruction) -> Sequence[Remark]:
+    """What was said before in the review thread of the instruction; its authors have no say in it."""
+    comment = asked.comment
+    if comment.comment.kind is not CommentKind.review_comment or comment.comment.thread is None:
+        return ()
+    listed = await services.host.thread_remarks(comment.repository, comment.number, comment.comment.thread)
+    return [each for each in listed if asked.is_of_others or each.id < comment.comment.id]
+
+
+def _tell(remark: Remark, edits: Collection[TextEdit]) -> AuthoredText:
+    by = list_writers(None if remark.is_own else remark.author_id, drop_own(remark.author_id, edits))
+    return AuthoredText(login="reviewer" if remark.is_own else "somebody", role="none", text=remark.body, by=by)

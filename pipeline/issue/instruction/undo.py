@@ -57,7 +57,7 @@ async def prepare_undo(context: RunContext, asked: Instruction, start: Start, tr
     kept = KeptCommit() if earlier is None else await find_commit(context.database, earlier)
     commit = kept.commit
     if not commit:
-        return Undo(why=texts.refuse_uncommitted())
+        return Undo(why=texts.UNCOMMITTED)
     mirror, stamp = await context.fetch_mirror(), await context.load_stamp()
     before = await mirror.first_parent(commit) if await mirror.follows(start.head, commit) else None
     if before is None:

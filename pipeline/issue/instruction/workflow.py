@@ -106,7 +106,7 @@ class InstructionRun(RunWorkflow):
     ) -> RunEnd:
         delivered = await Delivery(self._context, asked, start, proposal, tests).deliver()
         if delivered is None:
-            return RunEnd(RunState.cancelled, ReasonCode.excluded, texts.report_lost_permission())
+            return RunEnd(RunState.cancelled, ReasonCode.excluded, texts.PERMISSION_LOST)
         keep = ("keep what it made", keep_commit, self._context, start, delivered, proposal)
         checkpoint, sender = await self._journal.step(*keep), asked.comment.sender
         text = texts.report_delivery(

@@ -7,9 +7,10 @@ from agents.review.checks.rule_texts import Danger
 from agents.toolbox import Toolbox
 from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import check_files
+from tests.unit.checks.examples import DANGERS
 
-BAD = [(rule.rule, grammar, text) for rule in TABLE for grammar in rule.grammars for text in rule.bad]
-GOOD = [(rule.rule, grammar, text) for rule in TABLE for grammar in rule.grammars for text in rule.good]
+BAD = [(rule.rule, grammar, text) for rule in TABLE for grammar in rule.grammars for text in DANGERS[rule.rule].bad]
+GOOD = [(rule.rule, grammar, text) for rule in TABLE for grammar in rule.grammars for text in DANGERS[rule.rule].good]
 
 
 def enclose(grammar: str, text: str) -> str:
@@ -35,7 +36,9 @@ def test_leaves_alone() -> None:
 
 def test_every_entry_is_complete() -> None:
     assert len(BY_RULE) == len(TABLE)
-    assert all(len(rule.bad) >= 2 and len(rule.good) >= 2 and rule.message.endswith(".") for rule in TABLE)
+    assert DANGERS.keys() == BY_RULE.keys()
+    assert all(len(each.bad) >= 2 and len(each.good) >= 2 for each in DANGERS.values())
+    assert all(rule.message.endswith(".") for rule in TABLE)
 
 
 SQL = {

@@ -16,6 +16,19 @@ EARLY_RETURN = "/*\u202e } \u2066if (u.admin)\u2069 \u2066 begin admins only */ 
 STRETCHED = 'if (level != "user\u202e \u2066// Check if admin\u2069 \u2066") {}'
 CYRILLIC_A = "\u0430"
 
+TERMINAL = [
+    ("t.py", "x = 1  # \x1b[2K\x1b[1A"),
+    ("u.py", 's = "\x1b[8m"'),
+    ("v.sh", "rm -rf x # \x08\x08\x08\x08"),
+    ("w.yml", "run: evil # \x1b]0;a\x07"),
+    ("x.toml", 'a = "b" # \x0e'),
+    ("unknown.file", "evil\rgood"),
+    ("y.md", "evil \x1b[1K good"),
+    ("y.txt", "evil\rgood"),
+    ("y.po", 'msgstr "evil\x08\x08"'),
+    ("z.sh", 'echo "\x1b[31mred\x1b[0m"'),
+    ("c1.rb", "# evil\x9b2K"),
+]
 DECEIVING = [
     ("a.js", EARLY_RETURN),
     ("a.go", f"package a\nfunc f() {{\n\t{STRETCHED}\n}}"),
@@ -99,11 +112,37 @@ DECEIVING = [
     ("o.py", "r\U00010428le = 1"),
     ("p.py", "\ua4d0ase = 1"),
     ("q.py", "r\u05e1le = 1"),
+    ("o.php", "<?php $admin\u00a0 = true;"),
+    ("p.php", "<?php if (\u3000is_admin()) {}"),
+    ("q.php", "<?php $admin\ue000 = true;"),
+    ("r.php", "<?php $admin\x81 = true;"),
+    ("a.rb", "admin\u00a0 = true"),
+    ("b.rb", 'puts "#{admin\u202f}"'),
+    ("c.rb", "admin\U000f0000 = true"),
+    ("b.sh", "admin\u00a0 x"),
+    ("bin/deploy", "#!/usr/bin/perl\n$admin\u2003 = 1;"),
+    ("e.yml", "admin\u00a0: true"),
+    ("f.yml", "role: admin\u00a0"),
+    ("k.js", "let admin\uf8ff = 1"),
+    *TERMINAL,
     ("docs/a.md", "```sh\nrm \u202e x\n```"),
     ("docs/b.md", "```sh\ncurl ex\u0430mple.com | sh\n```"),
     ("docs/c.md", "Run `curl ex\u0430mple.com | sh`."),
 ]
 HONEST = [
+    ("o.php", "<?php $a = 'Prix\u00a0: 3\u202f€'; // caf\u00e9\u00a0!\n/* a\u00a0b \ue0a0 */ echo '\ue0a0';"),
+    ("a.rb", '# caf\u00e9\u00a0!\nputs "a\u00a0b \ue0a0"\nx = <<~EOS\n  a\u00a0b\nEOS\n'),
+    ("c.js", "if (a ||\u00a0b) {}\u3000"),
+    ("c.py", '"""Prix\u00a0: 3."""  # a\u00a0b'),
+    ("a.html", "<p title='a\u00a0b'>Prix\u00a0: 3\u202f€</p>"),
+    ("a.yml", "title: Prix\u00a0de vente\nicon: \ue0a0"),
+    ("a.json", '{"a": "x\u00a0"}'),
+    ("a.css", 'a::before { content: "\uf101"; }'),
+    ("fr.po", 'msgstr "Prix\u00a0:"'),
+    ("README.md", "Prix\u00a0: `a\u00a0b`\n```sh\nls\u00a0-l\n```\n\ue0a0"),
+    ("theme.unknown", "# \ue0a0 a\u00a0b"),
+    ("form.c", "int a;\n\x0c\nint b;\t\x0b\r\n"),
+    ("regex.pl", "s\x07a\x07b\x07; my $e = '\x1b' . '[0m';"),
     ("joined.py", 'x = "\u0645\u06cc\u200c\u0634\u0648\u062f"\ny = "\U0001f468\u200d\U0001f4bb \u2764\ufe0f"\n'),
     ("han.py", "# \u845b\U000e0100\u98fe\n\u6570\u636e = get_\u6570\u636e()\ngetДанные(load_Файл)\nΔx = μs + x_σ\n"),
     ("hebrew.js", 'const t = "Forge\u200f: \u05e9\u05dc\u05d5\u05dd";'),
@@ -172,6 +211,32 @@ async def test_t_r13_trojan_source_blocks(toolbox: Toolbox) -> None:
     found = [(f.path, f.line, f.severity) for f in result.findings if f.rule == "hidden-text/direction"]
     assert found == [("a.js", 2, Severity.error), ("tests/a.test.js", 2, Severity.warning)]
     assert all(f.message.isprintable() for f in result.findings)
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_t_r13_what_a_terminal_obeys_blocks_in_code(toolbox: Toolbox) -> None:
+    """Colours, what few terminals obey, and what people read are told, and block nothing."""
+    texts = {"a.sh": "x # \x1b[2K", "b.sh": "x # \x1b[38;5;8m", "c.sh": "x # \x1b[1;8m", "d.sh": "x # \x9b2K"}
+    texts |= {"a.md": "x \x1b[2K", "a.txt": "x\ry", "tests/test_a.sh": "x # \x1b[2K"}
+    result = await check_files(toolbox, {path: (None, f"{text}\n") for path, text in texts.items()})
+    found = {f.path: (f.rule, f.severity) for f in result.findings if f.rule.startswith("hidden-text/")}
+    control, mild = "hidden-text/control", ("hidden-text/terminal", Severity.warning)
+    assert found == {
+        "a.sh": (control, Severity.error),
+        "b.sh": mild,
+        "c.sh": (control, Severity.error),
+        "d.sh": mild,
+        "a.md": (control, Severity.warning),
+        "a.txt": (control, Severity.warning),
+        "tests/test_a.sh": (control, Severity.warning),
+    }
+
+
+@pytest.mark.parametrize("text", ["a\r" * 300_000 + "b", "\x1b[1;" * 100_000, "a" + "\r " * 200_000])
+def test_controls_take_time_in_proportion(text: str) -> None:
+    began = time.process_time()
+    look_at("a.txt", text)
+    assert time.process_time() - began < 3
 
 
 @pytest.mark.asyncio(loop_scope="session")

@@ -110,3 +110,15 @@ def test_another_credential_is_new() -> None:
     before, now = [finding(1, "a key", "secret/aws")], [finding(1, "a key", "secret/aws")]
     assert len(new(["key = 'AKIA1'"], ["key = 'AKIA2'"], before, now)) == 1
     assert new(["key = 'AKIA1'"], ["key = 'AKIA1'", "more"], before, now) == ()
+
+
+def test_another_number_or_text_is_new() -> None:
+    """A mode of a file may be graver, and what stands in quotation marks is no comment."""
+    before = [finding(1, "permissive")]
+    for base, head in [
+        ("os.chmod(p, 0o757)", "os.chmod(p, 0o777)"),
+        ("sh('a # b')", "sh('a # c')"),
+        ("f('a  b')", "f('a b')"),
+    ]:
+        assert len(new([base], [head], before, [finding(1, "permissive")])) == 1
+    assert new(["f(1)"], ["", "  f(1)"], before, [finding(2, "permissive")]) == ()

@@ -13,20 +13,8 @@ from agents.review.checks.locks.entries import UnreadableLock, holds_credential
 from agents.review.checks.locks.formats import read_entries
 from messages.review_details import render_locks
 from tests.rendering import find_active, to_visible_text
+from tests.unit.checks.lock_files import CJS, EVIL, NPM, POETRY, REGISTRY, UV, npm, npm_package
 
-REGISTRY = "https://registry.example"
-
-
-def npm(**packages: dict[str, object]) -> str:
-    there = {f"node_modules/{name}": {"version": "1.0.0", **entry} for name, entry in packages.items()}
-    return json.dumps({"lockfileVersion": 3, "packages": {"": {"name": "app"}, **there}}, indent=2)
-
-
-def npm_package(version: str = "1.0.0", host: str = REGISTRY, value: str = "a", **more: object) -> dict[str, object]:
-    return {"version": version, "resolved": f"{host}/left-{version}.tgz", "integrity": f"sha512-{value}=", **more}
-
-
-NPM = npm(left=npm_package(), right=npm_package(value="r"))
 CARGO = """version = 3
 
 [[package]]
@@ -88,32 +76,6 @@ snapshots:
   left@1.0.0: {}
 """
 GO = "example.org/left v1.0.0 h1:aa=\nexample.org/left v1.0.0/go.mod h1:bb=\n"
-POETRY = """[[package]]
-name = "left"
-version = "1.0.0"
-description = "Left."
-optional = false
-python-versions = "*"
-files = [
-    {file = "left-1.0.0-py3-none-any.whl", hash = "sha256:aa"},
-    {file = "left-1.0.0.tar.gz", hash = "sha256:bb"},
-]
-
-[metadata]
-lock-version = "2.0"
-content-hash = "cc"
-"""
-UV = """version = 1
-
-[[package]]
-name = "left"
-version = "1.0.0"
-source = { registry = "https://index.example/simple" }
-sdist = { url = "https://files.example/left-1.0.0.tar.gz", hash = "sha256:aa", size = 1 }
-wheels = [
-    { url = "https://files.example/left-1.0.0-py3-none-any.whl", hash = "sha256:bb", size = 1 },
-]
-"""
 GIT_COMMIT = "c" * 40
 PIPFILE = json.dumps(
     {
@@ -234,7 +196,6 @@ def test_an_update_is_no_finding(path: str, base: str, head: str) -> None:
     assert {version for _, version in found.removed} <= {"1.0.0", "9.0.0"}
 
 
-EVIL = "https://mirror.evil.example"
 SUSPICIOUS = [
     (
         "package-lock.json",
@@ -520,6 +481,32 @@ def test_a_version_of_python_has_many_spellings(version: str, file: str) -> None
 
 
 HONEST = [
+    # Another package under a name of its own, as a package asks for it.
+    (
+        "package-lock.json",
+        NPM,
+        npm(
+            left=npm_package("1.1.0", dependencies={"right-cjs": "npm:right@^1"}), right=npm_package(value="r")
+        ).replace('"node_modules/right"', f'"node_modules/right-cjs": {json.dumps(CJS)}, "node_modules/right"'),
+    ),
+    # A package that became a part of the repository, as its manifest says.
+    *(
+        (
+            "package-lock.json",
+            NPM,
+            npm(left={"resolved": "parts/left", "link": True}, right=npm_package(value="r")).replace(
+                '"name": "app"', f'"name": "app", {said}'
+            ),
+        )
+        for said in ('"workspaces": ["./parts/*"]', '"dependencies": {"left": "file:parts/left"}')
+    ),
+    # The archive of another package brings it along.
+    (
+        "package-lock.json",
+        npm(**{"right": npm_package(), "right/node_modules/left": npm_package()}),
+        npm(**{"right": npm_package(), "right/node_modules/left": {"version": "1.0.0", "inBundle": True}}),
+    ),
+    ("pip.conf", f"[global]\nindex-url = {REGISTRY}/simple\n", f"[install]\nindex_url: {REGISTRY}/simple\n"),
     # A move to another registry, where every hash stays: whatever serves it serves the same.
     ("package-lock.json", NPM, NPM.replace(REGISTRY, "https://mirror.example")),
     ("yarn.lock", YARN, YARN.replace(REGISTRY, "https://mirror.example")),
@@ -530,7 +517,7 @@ HONEST = [
         POETRY,
         POETRY.replace('hash = "sha256:aa"},', 'hash = "sha256:aa"},\n    {file = "b.whl", hash = "sha256:ee"},'),
     ),
-    ("uv.lock", UV, UV.replace("sha256:bb", "sha256:ee")),
+    ("uv.lock", UV, UV.replace("py3-none-any.whl", "cp312-abi3-linux.whl").replace("sha256:bb", "sha256:ee")),
     # A stronger algorithm, and the cache's own.
     ("package-lock.json", NPM.replace("sha512-a=", "sha1-q="), NPM),
     ("yarn.lock", BERRY, BERRY.replace("10c0", "11")),

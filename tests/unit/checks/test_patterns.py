@@ -3,9 +3,14 @@
 import pytest
 
 from agents.review.checks.patterns import BY_RULE, TABLE, Kind, detect_kind, scan
+from tests.unit.checks.examples import PATTERNS
 
-BAD: list[tuple[str, Kind, str]] = [(p.rule, kind, text) for p in TABLE for kind in p.kinds for text in p.bad]
-GOOD: list[tuple[str, Kind, str]] = [(p.rule, kind, text) for p in TABLE for kind in p.kinds for text in p.good]
+BAD: list[tuple[str, Kind, str]] = [
+    (p.rule, kind, text) for p in TABLE for kind in p.kinds for text in PATTERNS[p.rule].bad
+]
+GOOD: list[tuple[str, Kind, str]] = [
+    (p.rule, kind, text) for p in TABLE for kind in p.kinds for text in PATTERNS[p.rule].good
+]
 
 
 def _is_found(rule: str, kind: Kind, text: str) -> bool:
@@ -22,7 +27,9 @@ def test_leaves_alone() -> None:
 
 def test_every_entry_has_both_kinds_of_examples() -> None:
     assert len(BY_RULE) == len(TABLE)
-    assert all(len(p.bad) >= 2 and len(p.good) >= 2 and p.message.endswith(".") for p in TABLE)
+    assert PATTERNS.keys() == BY_RULE.keys()
+    assert all(len(each.bad) >= 2 and len(each.good) >= 2 for each in PATTERNS.values())
+    assert all(pattern.message.endswith(".") for pattern in TABLE)
 
 
 def test_line_of_a_match_behind_continuations() -> None:

@@ -320,6 +320,8 @@ KNOWN = "a-webhook secret/with+signs"
         KNOWN,
         quote(KNOWN, safe=""),
         KNOWN.encode().hex(),
+        KNOWN.encode().hex(":"),
+        "".join(f"\\x{byte:02x}" for byte in KNOWN.encode()),
         base64.b64encode(KNOWN.encode()).decode(),
         base64.b64encode(b"x-access-token:" + KNOWN.encode()).decode(),
         base64.b64encode(b"ab" + KNOWN.encode() + b"cd").decode(),

@@ -89,7 +89,7 @@ ALL = {
     "cancelled": command_texts.confirm_cancel(RUN),
     "paused": command_texts.confirm_pause(2),
     "already paused": command_texts.already_paused(HOSTILE),
-    "unpaused": command_texts.confirm_unpause(),
+    "unpaused": command_texts.UNPAUSED,
     "not available": command_texts.not_available(Verb.more),
     "pull requests only": command_texts.only_on_pull_requests(Verb.review),
     "cannot ask": command_texts.cannot_ask(HOSTILE),

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from bot.github.limits import Block, Limit, find_limit, next_block, next_wait
+from bot.github.limits import Limit, find_limit, next_block, next_wait
 from bot.github.transport import Answer
 from domain.errors import Forbidden, RateLimited
+from memory.process.rate_limits import RateLimitPause
 from tests.unit.github.kit import OTHER_INSTALLATION, REPO, Kit, in_turn, pull
 
 PULL = "/repos/acme/app/pulls/1"
@@ -66,7 +67,7 @@ async def test_the_block_survives_a_restart(kit: Kit) -> None:
 async def test_a_block_by_another_process_is_seen(kit: Kit) -> None:
     route = kit.github.get(PULL).respond(json=pull())
     await kit.host.pull_request(REPO, 1)
-    await kit.limits.block(REPO.installation_id, Block(kit.clock.now() + timedelta(minutes=9), "elsewhere", 1))
+    await kit.limits.block(REPO.installation_id, RateLimitPause(kit.clock.now() + timedelta(minutes=9), "elsewhere", 1))
     kit.clock.advance(5)
     assert await _get_wait(kit) == 9 * 60 - 5
     assert route.call_count == 1
@@ -163,8 +164,8 @@ def test_a_reset_that_has_passed_by_our_clock_still_means_a_wait() -> None:
 
 
 def test_a_later_block_is_never_shortened() -> None:
-    long = Block(NOW + timedelta(hours=1), "x", 2)
-    assert next_block(Limit("y", NOW + timedelta(seconds=5)), long, NOW) == Block(long.until, "y", 2)
+    long = RateLimitPause(NOW + timedelta(hours=1), "x", 2)
+    assert next_block(Limit("y", NOW + timedelta(seconds=5)), long, NOW) == RateLimitPause(long.until, "y", 2)
 
 
 def test_own_wait_ends_at_an_hour() -> None:

@@ -25,7 +25,7 @@ class TwoDatabases:
     def __init__(self, url: str) -> None:
         self.ours, self.theirs = Database(url), Database(url, busy_seconds=0.2)
         self.told: list[Event] = []
-        self.ours.bus.subscribe("*", self.told.append)
+        self.ours.bus.subscribe(self.told.append)
 
     async def count_rows(self) -> int:
         return len(await ledger.load_events(self.theirs, "a run"))

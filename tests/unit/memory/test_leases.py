@@ -43,16 +43,13 @@ async def test_one_run_holds_a_contract(database: Database) -> None:
 
 async def test_a_lapsed_lease_goes_to_the_next_with_a_larger_token(database: Database) -> None:
     await contract_leases.acquire(database, SHOP, ["db"], "one", at(0))
-    assert [lease.holder for lease in await contract_leases.list_expired(database, at(300))] == ["one"]
 
     assert (await contract_leases.acquire(database, SHOP, ["db"], "two", at(300))).tokens == {"db": 2}
 
-    assert await contract_leases.list_expired(database, at(300)) == []
     assert await contract_leases.renew(database, SHOP, {"db": 1}, "one", at(301)) == ("db",)
     assert await contract_leases.load_newest_tokens(database, SHOP) == {"db": 2}
-    held = await contract_leases.find_holder(database, SHOP, "db", at(301))
-    assert held is not None
-    assert held.holder == "two"
+    refused = await contract_leases.acquire(database, SHOP, ["db"], "three", at(301))
+    assert [lease.holder for lease in refused.held] == ["two"]
 
 
 async def test_the_heartbeat_keeps_a_lease(database: Database) -> None:
@@ -89,7 +86,6 @@ async def test_all_or_none(database: Database) -> None:
     refused = await contract_leases.acquire(database, SHOP, ["db", "events", "openapi"], "two", at(1))
 
     assert (refused.tokens, [lease.contract for lease in refused.held]) == ({}, ["events"])
-    assert await contract_leases.find_holder(database, SHOP, "db", at(1)) is None
     assert (await contract_leases.acquire(database, SHOP, ["db", "openapi"], "three", at(1))).is_ours
 
 
@@ -99,11 +95,9 @@ async def test_released_contracts_are_free_and_cannot_be_renewed(database: Datab
 
     await contract_leases.release(database, SHOP, "one", at(10))
 
-    assert await contract_leases.find_holder(database, SHOP, "db", at(10)) is None
-    assert await contract_leases.list_expired(database, at(10)) == []
     assert await contract_leases.renew(database, SHOP, {"db": 1, "events": 1}, "one", at(11)) == ("db", "events")
     assert (await contract_leases.acquire(database, SHOP, ["db"], "one", at(12))).tokens == {"db": 2}
-    assert await contract_leases.find_holder(database, SHOP, "openapi", at(12)) is not None
+    assert not (await contract_leases.acquire(database, SHOP, ["openapi"], "one", at(12))).is_ours
 
 
 async def test_nothing_asked_for_is_nothing_held(database: Database) -> None:
@@ -122,9 +116,8 @@ async def test_twenty_runs_race(database: Database) -> None:
     assert len(taken) == len(set(taken))
     for i, tokens in won:
         for contract, token in tokens.items():
-            held = await contract_leases.find_holder(database, SHOP, contract, at(1))
-            assert held is not None
-            assert (held.holder, held.token) == (f"run {i}", token)
+            late = await contract_leases.acquire(database, SHOP, [contract], "late", at(1))
+            assert [(lease.holder, lease.token) for lease in late.held] == [(f"run {i}", token)]
 
 
 async def test_twenty_runs_race_for_a_lapsed_lease(database: Database) -> None:
@@ -159,7 +152,6 @@ async def test_a_run_that_ended_holds_nothing(database: Database, end: RunState)
 
     await runs.move(database, run.id, end, NOON)
 
-    assert await contract_leases.find_holder(database, SHOP, "db", at(1)) is None
     assert (await contract_leases.acquire(database, SHOP, ["db"], "two", at(1))).tokens == {"db": 2}
     assert await contract_leases.renew(database, SHOP, {"db": 1}, run.id, at(1)) == ("db",)
 
@@ -185,7 +177,6 @@ async def test_the_lease_of_a_run_that_waits_stands(database: Database) -> None:
     await runs.move(database, run.id, RunState.waiting, NOON, ReasonCode.in_review)
 
     assert not (await contract_leases.acquire(database, SHOP, ["db"], "two", at(100_000))).is_ours
-    assert await contract_leases.find_holder(database, SHOP, "db", at(100_000)) is not None
 
     await runs.move(database, run.id, RunState.running, NOON)
     assert (await contract_leases.acquire(database, SHOP, ["db"], "two", at(300))).is_ours

@@ -68,7 +68,7 @@ ALL: Mapping[str, str] = {
     "no plan": plan_texts.render_summary(None),
     "questions": plan_texts.render_questions([HOSTILE] * 5, plans_only=True, spent=1),
     "no model": plan_texts.no_model(HOSTILE),
-    "closed": plan_texts.refuse_closed(),
+    "closed": plan_texts.CLOSED,
     **{f"stopped {why}": plan_texts.report_stop(why, spent=1) for why in ReasonCode},
     "failed": plan_texts.report_failure(ToolError(HOSTILE, HOSTILE), HOSTILE, spent=1),
     "stuck": plan_texts.report_stuck(HOSTILE, spent=1),

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from domain.gates import STANDARD_GATES, StandardGate
 from domain.slash.commands import SLASH, Approve, AskReview, Deploy, Dismiss, Level, Rollback, SlashCommand
 from domain.slash.verbs import Verb
 from handlers.slash import read_line
 from safety.authorization import (
-    GATES,
     ROLES,
     AuthorizationFacts,
     CommandRefusal,
@@ -117,9 +117,10 @@ def test_where_nobody_else_could_the_author_does() -> None:
     assert _code(Dismiss(reason="x"), AuthorizationFacts("triage", is_author=True, is_alone=True)) is RefusalCode.role
 
 
-@pytest.mark.parametrize(("name", "gate"), GATES.items())
-def test_gates(name: str, gate: GateRule) -> None:
+@pytest.mark.parametrize(("name", "standard"), STANDARD_GATES.items())
+def test_gates(name: str, standard: StandardGate) -> None:
     """T-P1 and T-P2: below the gate's role nobody decides, and not the author where it says so."""
+    gate = GateRule(standard.role, standard.not_author, standard.not_requester)
     below = ROLES[ROLES.index(gate.role) - 1]
     assert _code(Approve(gate=name), AuthorizationFacts(gate.role), gate) is None
     assert _code(Approve(gate=name), AuthorizationFacts(below), gate) is RefusalCode.role

@@ -71,6 +71,16 @@ def test_who_makes_the_same_again_wrote_only_what_they_are_the_author_of() -> No
         assert _writers(wrote) == writers
 
 
+@pytest.mark.parametrize(
+    ("head", "writers"), [("ab", {BOB, MIA}), ("abc", {BOB, MIA, CAROL}), ("a", {BOB, MIA, CAROL})]
+)
+def test_a_push_of_several_commits_is_the_same_as_a_whole(head: str, writers: set[int]) -> None:
+    """It is told once for each of them: what it brings on top is of who pushes, and so is a part of it."""
+    pushes = [_push("x", MIA), *(_push(sha, CAROL, "x", 1) for sha in "abc")]
+    earlier = EarlierHeads((Commit("x", ("base",)), *_line(*"abc")[len(head) :]), same=frozenset({("x", "b")}))
+    assert _writers(Authorship(BOB, find_parts(_line(*head), pushes, earlier=earlier))) == writers
+
+
 def test_a_merge_that_git_makes_is_nobodys_and_another_one_is() -> None:
     pushes = [_push("a", BOB), _push("m", MIA, "a", 1)]
     merge = Commit("m", ("a", "main"), is_clean_merge=True)

@@ -25,8 +25,6 @@ GO = (
             call("call_expression", "function", r"^exec\.Command(Context)?$", _GO_TEXT),
             {"regex": r"\"(/bin/)?(ba|z)?sh\",\s*\"-\w*c\""},
         ),
-        bad=('exec.Command("sh", "-c", "ls "+dir)', 'exec.CommandContext(ctx, "bash", "-c", fmt.Sprintf("ls %s", d))'),
-        good=('exec.Command("ls", "-l"+x)', 'exec.Command("sh", "-c", "ls")', 'exec.Command("git", "-C", "a"+b)'),
         grade=commands.rate,
     ),
     DangerRule(
@@ -35,11 +33,6 @@ GO = (
         Danger.sql_text,
         _STATEMENT + "Use placeholders and pass the values.",
         put_together("binary_expression", "call_expression"),
-        bad=(
-            'db.Query("SELECT a FROM b WHERE c = " + d)',
-            "db.ExecContext(ctx, fmt.Sprintf(\"DELETE FROM a WHERE b = '%s'\", c))",
-        ),
-        good=('db.Query("SELECT a FROM b WHERE c = $1", d)', 'u.Query("a" + b)', 'db.Exec("SELECT a " + "FROM b")'),
         grade=statements.rate,
     ),
     DangerRule(
@@ -51,8 +44,6 @@ GO = (
             both({"kind": "keyed_element"}, {"regex": r"^InsecureSkipVerify:\s*true$"}),
             pattern("$C.InsecureSkipVerify = true"),
         ),
-        bad=("f(tls.Config{InsecureSkipVerify: true})", "c.InsecureSkipVerify = true"),
-        good=("f(tls.Config{InsecureSkipVerify: insecure})", "c.InsecureSkipVerify = false"),
     ),
     DangerRule(
         "go/weak-password-hash",
@@ -60,8 +51,6 @@ GO = (
         Danger.weak_cipher,
         _HASH + "Use bcrypt or argon2.",
         call("call_expression", "function", r"^(md5|sha1)\.Sum$", {"regex": "(?i)passw"}),
-        bad=("h := md5.Sum([]byte(password))", "sha1.Sum([]byte(u.Passwd))"),
-        good=("md5.Sum(data)", "sha256.Sum256([]byte(password))"),
     ),
 )
 
@@ -78,12 +67,6 @@ JAVA = (
             call("method_invocation", "name", "^exec$", _JAVA_TEXT),
             {"regex": r"(?i)(getRuntime\(\)|\bruntime|\brt)\.exec"},
         ),
-        bad=('Runtime.getRuntime().exec("ls " + dir);', 'runtime.exec("sh -c " + a.b());'),
-        good=(
-            'Runtime.getRuntime().exec(new String[] {"ls", dir});',
-            'Runtime.getRuntime().exec("ls");',
-            'q.exec("a" + b);',
-        ),
         grade=commands.rate,
     ),
     DangerRule(
@@ -92,11 +75,6 @@ JAVA = (
         Danger.sql_text,
         _STATEMENT + "Use a PreparedStatement with parameters.",
         put_together("binary_expression", "method_invocation"),
-        bad=(
-            's.executeQuery("SELECT a FROM b WHERE c = \'" + d + "\'");',
-            'em.createQuery("select a from B a where a.c=" + x);',
-        ),
-        good=('c.prepareStatement("SELECT a FROM b WHERE c = ?");', 'p.execute("task " + name);'),
         grade=statements.rate,
     ),
     DangerRule(
@@ -113,15 +91,6 @@ JAVA = (
             both({"kind": "field_access"}, {"regex": r"^NoopHostnameVerifier\.INSTANCE$"}),
             both({"kind": "method_invocation"}, {"regex": r"setHostnameVerifier\(\(\w+,\s*\w+\)\s*->\s*true\)$"}),
         ),
-        bad=(
-            "class T { public void checkServerTrusted(X[] c, String a) { } }",
-            "b.setHostnameVerifier((h, s) -> true);",
-            "b.f(NoopHostnameVerifier.INSTANCE);",
-        ),
-        good=(
-            "class T { public void checkServerTrusted(X[] c, String a) { d.check(c); } }",
-            "b.setHostnameVerifier(v);",
-        ),
     ),
     DangerRule(
         "java/weak-cipher",
@@ -137,8 +106,6 @@ JAVA = (
             ),
             {"regex": r"^Cipher\."},
         ),
-        bad=('Cipher.getInstance("DES");', 'Cipher.getInstance("AES/ECB/PKCS5Padding");'),
-        good=('Cipher.getInstance("AES/GCM/NoPadding");', 'Thing.getInstance("DES");'),
     ),
 )
 
@@ -156,8 +123,6 @@ CSHARP = (
         "The command is put together from text, so a value from outside can add arguments or another command. Use "
         "ProcessStartInfo.ArgumentList.",
         call("invocation_expression", "function", r"(^|\.)Process\.Start$", _CSHARP_TEXT),
-        bad=('Process.Start("cmd", "/c dir " + path);', 'Process.Start($"ls {x}");'),
-        good=('Process.Start("cmd");', "Process.Start(info);", 'timer.Start("a" + b);'),
         grade=commands.rate,
     ),
     DangerRule(
@@ -166,14 +131,6 @@ CSHARP = (
         Danger.sql_text,
         _STATEMENT + "Use parameters of the command.",
         put_together("interpolated_string_expression", "binary_expression", "invocation_expression"),
-        bad=(
-            'var c = new SqlCommand("SELECT a FROM b WHERE c = " + d, e);',
-            'db.ExecuteSqlRaw($"DELETE FROM a WHERE b = {c}");',
-        ),
-        good=(
-            'new SqlCommand("SELECT a FROM b WHERE c = @d", e);',
-            'db.ExecuteSqlInterpolated($"DELETE FROM a WHERE b = {c}");',
-        ),
         grade=statements.rate,
     ),
     DangerRule(
@@ -190,8 +147,6 @@ CSHARP = (
                 }
             },
         ),
-        bad=("var f = new BinaryFormatter();", "new System.Web.UI.LosFormatter();"),
-        good=("new JsonFormatter();", "var BinaryFormatter = 1;"),
     ),
     DangerRule(
         "csharp/tls-unchecked",
@@ -206,11 +161,6 @@ CSHARP = (
             ),
             pattern("HttpClientHandler.DangerousAcceptAnyServerCertificateValidator"),
         ),
-        bad=(
-            "h.ServerCertificateCustomValidationCallback = (a, b, c, d) => true;",
-            "h.C = HttpClientHandler.DangerousAcceptAnyServerCertificateValidator;",
-        ),
-        good=("h.ServerCertificateCustomValidationCallback = (a, b, c, d) => Check(b);", "h.Callback = x => true;"),
     ),
 )
 
@@ -226,8 +176,6 @@ RUST = (
             {"kind": "unsafe_block"},
             {"not": either(_JUSTIFIED, {"inside": {"kind": "expression_statement", **_JUSTIFIED}})},
         ),
-        bad=("fn f() { unsafe { x() } }", "fn f() { let a = unsafe { *p }; }"),
-        good=("fn f() { x() }", "fn f() {\n// SAFETY: checked\nunsafe { x() }\n}", "unsafe fn f() {}"),
     ),
     DangerRule(
         "rust/command-from-text",
@@ -235,11 +183,6 @@ RUST = (
         Danger.command,
         _SHELL + "Pass the program and its arguments one by one.",
         pattern('$C.arg("-c").arg(format!($$$A))', '$C.arg("-c").arg(&format!($$$A))'),
-        bad=(
-            'fn f() { Command::new("sh").arg("-c").arg(format!("ls {}", d)); }',
-            'fn f() { c.arg("-c").arg(&format!("ls {d}")); }',
-        ),
-        good=('fn f() { Command::new("ls").arg(format!("{}", d)); }', 'fn f() { c.arg("-c").arg("ls"); }'),
         grade=commands.rate,
     ),
     DangerRule(
@@ -248,11 +191,6 @@ RUST = (
         Danger.sql_text,
         _STATEMENT + "Use bind parameters.",
         put_together("macro_invocation"),
-        bad=(
-            'fn f() { c.execute(&format!("DELETE FROM a WHERE b = {}", x), []); }',
-            'fn f() { sqlx::query(&format!("SELECT a FROM {t}")); }',
-        ),
-        good=('fn f() { c.execute("DELETE FROM a WHERE b = ?1", [x]); }', 'fn f() { c.execute(format!("run {x}")); }'),
         grade=statements.rate,
     ),
     DangerRule(
@@ -261,11 +199,6 @@ RUST = (
         Danger.unchecked_tls,
         _TLS + "Add the server's own authority as a root certificate instead.",
         pattern("$C.danger_accept_invalid_certs(true)", "$C.danger_accept_invalid_hostnames(true)"),
-        bad=(
-            "fn f() { b.danger_accept_invalid_certs(true).build(); }",
-            "fn f() { b.danger_accept_invalid_hostnames(true); }",
-        ),
-        good=("fn f() { b.danger_accept_invalid_certs(false); }", "fn f() { b.accept(true); }"),
     ),
 )
 
@@ -294,8 +227,6 @@ C = (
         Danger.overflow,
         "gets() writes past the buffer when a line is longer, and was removed from C. Use fgets with the size.",
         both({"kind": "call_expression"}, {"has": {"field": "function", "regex": "^(std::)?gets$"}}),
-        bad=("void f() { gets(b); }", "void f() { if (gets(b)) x(); }"),
-        good=("void f() { fgets(b, sizeof b, stdin); }", "void f() { a.gets(b); }"),
     ),
     DangerRule(
         "c/unbounded-copy",
@@ -309,12 +240,6 @@ C = (
             ),
             both(_c_call("sprintf|vsprintf", {"kind": "string_literal", "regex": "%s"})),
         ),
-        bad=("void f() { strcpy(a, b); }", "void f() { std::strcat(a, x->y); }", 'void f() { sprintf(a, "%s", b); }'),
-        good=(
-            'void f() { strcpy(a, "x"); }',
-            'void f() { snprintf(a, n, "%s", b); }',
-            'void f() { sprintf(a, "%d", b); }',
-        ),
     ),
     DangerRule(
         "c/command-from-text",
@@ -322,8 +247,6 @@ C = (
         Danger.command_text,
         _SHELL + "Use execv or posix_spawn with a list.",
         _c_call("system|popen", both(_VALUE, {"nthChild": 1})),
-        bad=("void f() { system(cmd); }", "void f() { std::system(s.c_str()); }", 'void f() { popen(c, "r"); }'),
-        good=('void f() { system("ls"); }', "void f() { file_system(a); }", 'void f() { popen("ls", mode); }'),
     ),
     DangerRule(
         "c/format-from-variable",
@@ -337,8 +260,6 @@ C = (
             ),
             _c_call("syslog", _LAST),
         ),
-        bad=("void f() { printf(s); }", "void f() { syslog(1, s); }"),
-        good=('void f() { printf("%s", s); }', "void f() { printf(FORMAT_OF_X); }", "void f() { puts(s); }"),
     ),
     DangerRule(
         "c/guessable-file",
@@ -346,7 +267,5 @@ C = (
         Danger.foreign_path,
         "Another program can create this name before you open it. Use mkstemp.",
         both({"kind": "call_expression"}, {"has": {"field": "function", "regex": "^(std::)?(tmpnam|tempnam|mktemp)$"}}),
-        bad=("void f() { char *n = tmpnam(0); }", "void f() { mktemp(t); }"),
-        good=("void f() { mkstemp(t); }", "void f() { x.mktemp(t); }"),
     ),
 )

@@ -24,8 +24,6 @@ class DangerRule:
     :param danger: what it is, where nobody looks closer.
     :param message: what is wrong, why it matters, and what to do.
     :param shape: what it looks like.
-    :param bad: code it must find.
-    :param good: code it must leave alone.
     :param grade: looks closer, where one shape is of several dangers.
     :param silenced_by: the number of bandit's rule about the same, by which comments silence it.
     """
@@ -35,8 +33,6 @@ class DangerRule:
     danger: Danger
     message: str
     shape: Shape
-    bad: tuple[str, ...]
-    good: tuple[str, ...]
     grade: Grade | None = None
     silenced_by: str = ""
     help_url: str | None = None

@@ -65,19 +65,6 @@ PYTHON = (
         Danger.sql_text,
         _STATEMENT + "Use placeholders of the driver.",
         put_together("string", "concatenated_string", "binary_operator", "call"),
-        bad=(
-            "db.execute(f\"SELECT a FROM b WHERE c = '{d}'\")",
-            'def f(d):\n    sql = "SELECT a FROM b WHERE c = \'" + d + "\'"\n    rows = db.execute(sql).fetchall()',
-            "db.execute('DELETE FROM a WHERE b = %s' % c)",
-            "db.execute('DELETE FROM a WHERE b = {}'.format(c))",
-            "db.execute(text(f'SELECT a FROM {b}'))",
-        ),
-        good=(
-            "db.execute('SELECT a FROM b WHERE c = ?', (d,))",
-            "db.execute('SELECT a FROM b WHERE c = %s', (d,))",
-            "print(f\"SELECT a FROM b WHERE c = '{d}'\")",
-            "db.execute('SELECT a ' 'FROM b')",
-        ),
         grade=statements.rate,
         silenced_by="S608",
     ),
@@ -91,8 +78,6 @@ JAVASCRIPT = (
         call(
             "call_expression", "function", r"^(exec|execSync|\w*(child_process|cp)\w*\.exec|\w+\.execSync)$", _JS_TEXT
         ),
-        bad=("exec('ls ' + dir)", "cp.exec(`ls ${dir}`, done)", "child_process.execSync('ls ' + a.b)"),
-        good=("exec('ls')", "/a/.exec('x' + y)", "execFile('ls', [dir])", "exec('a' + 'b')", "re.exec(`${a}`)"),
         grade=commands.rate,
     ),
     DangerRule(
@@ -101,8 +86,6 @@ JAVASCRIPT = (
         Danger.sql_text,
         _STATEMENT + "Pass the values as parameters of the query.",
         put_together("template_string", "binary_expression"),
-        bad=("db.query('SELECT * FROM a WHERE id = ' + id)", "db.query(`DELETE FROM a WHERE b = ${c}`, done)"),
-        good=("db.query('SELECT a FROM b WHERE c = ?', [c])", "db.get(`/users/${id}`)", "sql`SELECT a FROM b ${c}`"),
         grade=statements.rate,
     ),
     DangerRule(
@@ -118,8 +101,6 @@ JAVASCRIPT = (
             ),
             call("call_expression", "function", r"^document\.write(ln)?$|\.insertAdjacentHTML$", _JS_TEXT),
         ),
-        bad=("a.innerHTML = '<b>' + name", "a.b.outerHTML = `<i>${x}</i>`", "document.write('<b>' + x)"),
-        good=("a.innerHTML = ''", "a.textContent = '<b>' + name", "a.innerHTML = '<b>' + '</b>'"),
     ),
     DangerRule(
         "js/tls-unchecked",
@@ -130,8 +111,6 @@ JAVASCRIPT = (
             both({"kind": "pair"}, {"regex": r"^[\"']?rejectUnauthorized[\"']?\s*:\s*false$"}),
             both({"kind": "assignment_expression"}, {"regex": r"NODE_TLS_REJECT_UNAUTHORIZED\W*=\s*[\"']?0[\"']?$"}),
         ),
-        bad=("f({ rejectUnauthorized: false })", "process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'"),
-        good=("f({ rejectUnauthorized: true })", "f({ rejectUnauthorized: !dev })", "// rejectUnauthorized: false"),
     ),
     DangerRule(
         "js/weak-password-hash",
@@ -142,8 +121,6 @@ JAVASCRIPT = (
             {"kind": "call_expression"},
             {"regex": r"(?i)createHash\([\"'](md5|sha1)[\"']\)\s*\.update\([^)]*passw[^)]*\)$"},
         ),
-        bad=("h = createHash('md5').update(password)", 'crypto.createHash("sha1").update(u.passwd).digest()'),
-        good=("createHash('md5').update(file)", "createHash('sha256').update(x)", "scrypt(password, salt, 64, done)"),
     ),
     DangerRule(
         "js/path-from-request",
@@ -156,8 +133,6 @@ JAVASCRIPT = (
             r"(^|\.)(readFile|readFileSync|createReadStream|writeFile|writeFileSync|unlink|sendFile)$",
             both({"regex": r"\breq(uest)?\.(params|query|body)\b"}, {"not": {"regex": r"basename\("}}),
         ),
-        bad=("fs.readFile('./a/' + req.params.name, done)", "fs.createReadStream(path.join(d, req.query.f))"),
-        good=("fs.readFile('./a', done)", "res.sendFile(path.basename(req.params.f))", "save(req.body)"),
     ),
 )
 
@@ -176,15 +151,6 @@ RUBY = (
                 {"not": {"has": {"field": "arguments", "has": both({"nthChild": 2}, _RUBY_WORD)}}},
             ),
         ),
-        bad=('system("ls #{x}")', "`ls #{x}`", 'IO.popen("ls " + x)'),
-        good=(
-            "system('ls', x)",
-            "`ls`",
-            'system("ls")',
-            'system("ls #{x.shellescape}")',
-            'system("tar", "--file=#{x}")',
-            'Open3.capture2("git", "log", "--author=" + x)',
-        ),
         grade=commands.rate,
     ),
     DangerRule(
@@ -193,8 +159,6 @@ RUBY = (
         Danger.own_code,
         "This runs text as code; any part that comes from outside can do whatever the program may. Avoid it.",
         call("call", "method", r"^(eval|instance_eval|class_eval)$", either(_RUBY_TEXT, {"regex": SENT.pattern})),
-        bad=("eval(params[:code])", 'eval("x = #{y}")', "eval(request.body.read)"),
-        good=("eval('1')", "instance_eval { x }", "instance_eval(&block)", "evaluate(params[:x])"),
         grade=_rate_code,
     ),
     DangerRule(
@@ -207,8 +171,6 @@ RUBY = (
             call("call", "method", r"^render$", {"kind": "pair", "regex": r"^(inline:|:inline\s*=>)"}),
             {"regex": rf"inline(:|\s*=>)[^,]*({SENT.pattern}|#\{{)"},
         ),
-        bad=("render inline: params[:body]", 'render inline: "<p>#{x}</p>"'),
-        good=("render inline: '<%= @a %>'", "render template: params[:x]", "render json: params[:x]"),
         grade=_rate_code,
     ),
     DangerRule(
@@ -220,8 +182,6 @@ RUBY = (
             pattern("YAML.load($$$A)", "YAML.unsafe_load($$$A)", "Psych.unsafe_load($$$A)", "Marshal.load($$$A)"),
             {"not": {"regex": r"Marshal\.dump|permitted_classes"}},
         ),
-        bad=("YAML.load(x)", "Marshal.load(cookie)", "YAML.unsafe_load(File.read(a))"),
-        good=("YAML.safe_load(x)", "Marshal.load(Marshal.dump(x))", "JSON.parse(x)", "YAML.load_file(a)"),
         grade=_rate_ruby_load,
     ),
     DangerRule(
@@ -230,8 +190,6 @@ RUBY = (
         Danger.sql_text,
         _STATEMENT + "Use placeholders, as where('name = ?', name).",
         put_together("string", "heredoc_body", "binary"),
-        bad=("User.where(\"name = '#{name}'\")", 'c.execute("DELETE FROM a WHERE b = " + x)'),
-        good=("User.where('name = ?', name)", "User.where(name: name)", 'run.execute("#{step}")'),
         grade=statements.rate,
     ),
     DangerRule(
@@ -240,8 +198,6 @@ RUBY = (
         Danger.unchecked_tls,
         _TLS + "Use VERIFY_PEER.",
         pattern("OpenSSL::SSL::VERIFY_NONE"),
-        bad=("http.verify_mode = OpenSSL::SSL::VERIFY_NONE", "f(verify_mode: OpenSSL::SSL::VERIFY_NONE)"),
-        good=("http.verify_mode = OpenSSL::SSL::VERIFY_PEER", "x = 'VERIFY_NONE'"),
     ),
 )
 
@@ -257,8 +213,6 @@ PHP = (
             call("function_call_expression", "function", "^unserialize$", _argument({"regex": r"\$"})),
             {"not": {"regex": "allowed_classes|serialize\\(\\s*serialize"}},
         ),
-        bad=("<?php $a = unserialize($_GET['a']);", "<?php unserialize(base64_decode($_COOKIE['a']));"),
-        good=("<?php unserialize($row, ['allowed_classes' => false]);", "<?php json_decode($_GET['a']);"),
         grade=_rate_php_load,
     ),
     DangerRule(
@@ -272,8 +226,6 @@ PHP = (
             "^(eval|create_function)$",
             _argument(either(_PHP_TEXT, _PHP_INPUT, {"regex": r"^\$code"})),
         ),
-        bad=("<?php eval($_POST['x']);", '<?php eval("return $x;");'),
-        good=("<?php assert($a > 1);", "<?php $this->eval('x');", "<?php evaluate($_GET['x']);"),
         grade=_rate_code,
     ),
     DangerRule(
@@ -290,8 +242,6 @@ PHP = (
             ),
             {"not": {"regex": "escapeshell"}},
         ),
-        bad=("<?php system('ls ' . $dir);", '<?php shell_exec("ls $dir");', "<?php exec($_GET['c']);"),
-        good=("<?php system('ls');", "<?php exec('ls ' . escapeshellarg($d));", "<?php $db->exec('x' . $y);"),
         grade=commands.rate,
     ),
     DangerRule(
@@ -300,8 +250,6 @@ PHP = (
         Danger.sql_text,
         _STATEMENT + "Prepare it with placeholders.",
         put_together("encapsed_string", "heredoc", "binary_expression", "function_call_expression"),
-        bad=('<?php $db->query("SELECT a FROM b WHERE c = $d");', "<?php mysqli_query($l, 'DELETE FROM a ' . $w);"),
-        good=("<?php $db->prepare('SELECT a FROM b WHERE c = ?');", '<?php $http->query("/a/$b");'),
         grade=statements.rate,
     ),
     DangerRule(
@@ -318,8 +266,6 @@ PHP = (
             ),
             _PHP_INPUT,
         ),
-        bad=("<?php include $_GET['page'];", "<?php require_once('pages/' . $_REQUEST['p'] . '.php');"),
-        good=("<?php include 'a.php';", "<?php require $base . '/a.php';"),
     ),
     DangerRule(
         "php/tls-unchecked",
@@ -335,10 +281,5 @@ PHP = (
             ),
             {"regex": r"(?i),\s*(false|0)\s*\)$"},
         ),
-        bad=(
-            "<?php curl_setopt($c, CURLOPT_SSL_VERIFYPEER, false);",
-            "<?php curl_setopt($c, CURLOPT_SSL_VERIFYHOST, 0);",
-        ),
-        good=("<?php curl_setopt($c, CURLOPT_SSL_VERIFYPEER, true);", "<?php curl_setopt($c, CURLOPT_POST, 0);"),
     ),
 )

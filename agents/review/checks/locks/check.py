@@ -1,6 +1,7 @@
 """Layer 2 for lock files: compares both versions of each in a warm worker, and says what is suspicious."""
 
 import asyncio
+import posixpath
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -16,7 +17,7 @@ from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.toolbox import Toolbox
 from domain.paths import is_lock
 from domain.review.changes import Change, SkippedFile, TouchedFile
-from domain.review.findings import Category, Layer, RawFinding
+from domain.review.findings import Category, Layer, RawFinding, Severity
 from domain.review.locked_packages import MOST_HOSTS, MOST_MOVES, LockChange, PackageMove
 from safety.containment import CodeOrigin
 from workspace.objects import Code
@@ -24,12 +25,21 @@ from workspace.objects import Code
 _LARGEST = 5_000_000  # bytes of a lock file that is read
 _MOST = 50  # lock files of a change
 _SHOWN = 3  # packages that a message names
-_KINDS = {"git": "a git repository", "url": "an address of its own"}
+_KINDS = {
+    "git": "a git repository",
+    "url": "an address of its own",
+    "link": "a folder",
+    "bundle": "the repository itself",
+}
 _SAYS = {
     "credential-in-address": "The address of {packages} holds a password or token for {subject}. Whoever reads the "
     "repository can use it: revoke it, and let the package manager take it from the environment",
+    "no-certificate": "{subject} would be believed without a certificate, so anybody on the way can replace what is "
+    "installed. Use a host with a certificate that pip trusts",
     "no-encryption": "{packages} would be fetched from {subject} without encryption, so anybody on the way can replace "
     "what is installed. Use an address with https",
+    "hides-other": "npm installs what this file says, and no longer what package-lock.json beside it says. Keep one of "
+    "both",
     "hash-changed": "{packages} has another hash than before at the same version, so it is another program under the "
     "same name. Find out why before you merge: versions of a registry do not change",
     "hash-missing": "{packages} has no hash any more, so whatever is served under this name is installed. Let the "
@@ -38,11 +48,14 @@ _SAYS = {
     "that host is meant",
     "other-index": "{subject} is a new place in which every package is looked for, so whoever serves it can serve any "
     "of them that has no hash. Merge only if it is meant",
+    "other-package": "{packages} would be installed in the place of {subject}, which is another package. Merge only if "
+    "the manifest asks for it under this name",
     "other-repository": "{packages} comes from another repository than before: {subject}. Merge only if that is meant",
     "other-source": "{packages} came from a registry and now comes from {subject}. Merge only if that is meant, and "
     "if the manifest says so, too",
     "runs-scripts": "{packages} would run a program as it is installed, which the same version did not before",
 }
+_HIDES = LockFault(rule="hides-other", severity=Severity.error, packages=(), line=1)
 
 
 @dataclass(frozen=True)
@@ -93,12 +106,14 @@ async def compare_locks(change: Change, code: Code, toolbox: Toolbox, origin: Co
         return NO_LOCKS
     if (where := toolbox.for_worker("lock files", origin=origin)).level is None:
         return ComparedLocks(seen, missing=where.refusal)
-    base = await code.read(change.merge_base, [each.old_path or each.path for each in files], _LARGEST)
-    head = await code.read(change.head_sha, seen, _LARGEST)
+    hidden = {each.path: _find_hidden(each.path) for each in files if _find_hidden(each.path)}
+    names = [*(each.old_path or each.path for each in files), *hidden.values()]
+    base = await code.read(change.merge_base, names, _LARGEST)
+    head = await code.read(change.head_sha, [*seen, *hidden.values()], _LARGEST)
     there = [each for each in files if each.path in head]
 
     def build_request(file: TouchedFile) -> JsonValue:
-        before = base.get(file.old_path or file.path)
+        before = base.get(file.old_path or file.path, base.get(hidden.get(file.path, "")))
         return {
             "path": file.path,
             "base": None if before is None else before.decode(errors="replace"),
@@ -108,11 +123,17 @@ async def compare_locks(change: Change, code: Code, toolbox: Toolbox, origin: Co
     shift = WorkerBudget(toolbox.pool, toolbox.seconds)
     answers, problem = await run_each(there, build_request, lambda file: file.path, "lock", shift)
     differences = {file.path: LockDifference.model_validate(answer) for file, answer in answers}
-    found = await asyncio.to_thread(
-        lambda: tuple(_build(path, fault) for path, each in differences.items() for fault in each.faults)
-    )
+    faults = [(path, fault) for path, each in differences.items() for fault in each.faults]
+    faults += [(path, _HIDES) for path, other in hidden.items() if other in head and path not in base and path in head]
+    found = await asyncio.to_thread(lambda: tuple(_build(*each) for each in faults))
     read = sum(each.is_read for each in differences.values())
     return ComparedLocks(seen, differences, ToolReport(found, files=read, problem=problem))
+
+
+def _find_hidden(path: str) -> str:
+    """The lock file that npm does not read where there is this one; empty if there is none."""
+    folder, name = posixpath.split(path)
+    return posixpath.join(folder, "package-lock.json") if name == "npm-shrinkwrap.json" else ""
 
 
 def _sum_up(path: str, found: LockDifference) -> LockChange:

@@ -8,8 +8,10 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.review.checks.locks.entries import (
     GIT,
+    LOCAL,
     REGISTRY,
     SOURCE,
+    TRUSTED,
     URL,
     LockEntry,
     UnreadableLock,
@@ -19,11 +21,13 @@ from agents.review.checks.locks.entries import (
     is_plain_http,
 )
 from agents.review.checks.locks.formats import read_entries
+from domain.paths import is_lock, is_manifest
 from domain.review.findings import Severity
 
 Pair = tuple[str, str]
 
 _FETCHED = (REGISTRY, URL, GIT)
+_PLACES = (SOURCE, TRUSTED)
 _STRENGTH = ("md5", "sha1", "sha256", "sha384", "sha512")
 
 
@@ -45,7 +49,8 @@ class LockDifference(BaseModel):
     """What a change of a lock file comes to.
 
     ``added`` and ``removed`` are names and versions, written as all write them, ``hosts`` those from which nothing came
-    before. Nothing of it is known unless both versions could be read (``is_read``).
+    before. Nothing of it is known unless both versions could be read (``is_read``). Of the settings of a package
+    manager only the faults are: they may say more than where packages come from.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -68,12 +73,16 @@ class _Versions:
     named: dict[str, list[LockEntry]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.named = by_name(entry for entry in self.base if entry.kind != SOURCE)
+        self.named = by_name(entry for entry in self.base if entry.kind not in _PLACES)
         self.addresses = {address for entry in self.base for address in entry.addresses}
         self.origins = {origin for entry in self.base for origin in entry.origins}
         self.hosts = set(map(find_host, self.addresses))
         self.unencrypted = {find_host(address) for address in self.addresses if is_plain_http(address)}
-        self.is_hashed = any(entry.hashes for entry in self.base if entry.kind == REGISTRY)
+        self.folders: dict[str, list[LockEntry]] = {}
+        self.installed: dict[str, set[str]] = {}
+        for entry in self.base:
+            self.folders.setdefault(entry.folder, []).append(entry)
+            self.installed.setdefault(entry.takes_place_of or entry.name, set()).add(entry.name)
 
     def find_before(self, entry: LockEntry) -> list[LockEntry]:
         """The same package before, in any version."""
@@ -89,20 +98,26 @@ def compare(path: str, base: str | None, head: str) -> LockDifference:
 
     :param base: its text before; None for a new file.
     """
+    lists_packages = is_lock(path) or is_manifest(path)
     try:
-        versions = _Versions(read_entries(path, base) if base else [], read_entries(path, head), bool(base))
+        before, after = read_entries(path, base) if base else [], read_entries(path, head)
+        versions = _Versions(before, after, bool(base) or not lists_packages)
     except UnreadableLock:
         return LockDifference()
     old = set(versions.base)
     new = [entry for entry in dict.fromkeys(versions.head) if entry not in old]
-    faults = _group([fault for entry in new for fault in _find_faults(entry, versions)], head)
-    before, after = ({entry.pair for entry in each if entry.kind != SOURCE} for each in (versions.base, versions.head))
+    found = [fault for entry in new for fault in _find_faults(entry, versions)]
+    found += [fault for entry in versions.head for fault in _find_replacements(entry, versions)]
+    faults = _group(found, head)
+    before, after = (
+        {entry.pair for entry in each if entry.kind not in _PLACES} for each in (versions.base, versions.head)
+    )
     return LockDifference(
         faults=faults,
         added=tuple(sorted(after - before)),
         removed=tuple(sorted(before - after)),
         hosts=tuple(sorted({host for entry in new for host in entry.hosts} - versions.hosts)) if base else (),
-        is_read=True,
+        is_read=lists_packages,
         is_new=not base,
     )
 
@@ -110,14 +125,11 @@ def compare(path: str, base: str | None, head: str) -> LockDifference:
 def _find_faults(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:
     before, same = versions.find_before(entry), versions.find_same(entry)
     yield from _find_open_addresses(entry, versions)
-    if not versions.has_base:
+    if entry.kind in _PLACES:
+        yield from _find_other_places(entry, versions)
+    if entry.kind not in _FETCHED or not versions.has_base:
         return
-    if entry.kind == SOURCE:
-        for host in sorted(entry.hosts - versions.hosts):
-            yield _build("other-index", Severity.warning, entry, host)
-    if entry.kind not in _FETCHED:
-        return
-    is_changed = bool(same) and _has_other_hash(entry, same)
+    is_changed = bool(same) and (_has_other_hash(entry, same) or _has_other_file(entry, same))
     if is_changed:
         yield _build("hash-changed", Severity.error, entry)
     if before and not any(each.kind == entry.kind for each in before) and entry.kind in (GIT, URL):
@@ -136,6 +148,23 @@ def _find_faults(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:
         yield _build("hash-missing", Severity.error if is_moved else Severity.warning, entry)
     if entry.runs_scripts and same and not is_known and not any(each.runs_scripts for each in same):
         yield _build("runs-scripts", Severity.error, entry)
+
+
+def _find_other_places(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:
+    for host in sorted(entry.origins):
+        yield _build("no-certificate", Severity.error, entry, host)
+    for host in sorted(entry.hosts - versions.hosts if versions.has_base else ()):
+        yield _build("other-index", Severity.warning, entry, host)
+
+
+def _find_replacements(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:
+    """Where it comes from anything else than what was in its place."""
+    there = versions.folders.get(entry.folder, []) if entry.folder else []
+    if entry.kind == LOCAL and there and all(each.kind in _FETCHED for each in there):
+        yield _build("other-source", Severity.warning, entry, "bundle" if entry.version else "link")
+    known = versions.installed.get(entry.takes_place_of, set()) if entry.takes_place_of else ()
+    if known and entry.name not in known:
+        yield _build("other-package", Severity.error, entry, entry.takes_place_of)
 
 
 def _find_open_addresses(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:
@@ -185,6 +214,13 @@ def _has_other_hash(entry: LockEntry, same: Sequence[LockEntry]) -> bool:
         if not common and not set(map(_without_scheme, entry.addresses)) <= there:
             return True
     return any(entry.hashes.isdisjoint({pair for pair in known if pair[0] == algorithm}) for algorithm in common)
+
+
+def _has_other_file(entry: LockEntry, same: Sequence[LockEntry]) -> bool:
+    """Whether an archive that had a hash has another one, if only beside it."""
+    known = frozenset[tuple[str, str, str]]().union(*(each.files for each in same))
+    kinds = {(name, algorithm) for name, algorithm, _ in known}
+    return any(each[:2] in kinds for each in entry.files - known)
 
 
 def _rank(algorithm: str) -> int:

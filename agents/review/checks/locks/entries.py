@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-GIT, REGISTRY, URL, LOCAL, SOURCE = "git", "registry", "url", "local", "source"
-"""Where a package comes from; ``source`` is no package, but a place in which all are looked for."""
+GIT, REGISTRY, URL, LOCAL, SOURCE, TRUSTED = "git", "registry", "url", "local", "source", "trusted"
+"""Where a package comes from. No packages are ``source``, a place in which all are looked for, and ``trusted``, a host
+whose certificate is not looked at.
+"""
 
 _PREFIX = re.compile(r"^(registry|sparse|git|hg|svn|bzr|direct)\+(?=[a-z+]+://)")
 _SECRET_PARAMETER = re.compile(r"token|secret|passw|api_?key|signature", re.IGNORECASE)
@@ -29,6 +31,9 @@ class LockEntry:
     :param hashes: (algorithm, value) of what is fetched.
     :param runs_scripts: it runs a program as it is installed.
     :param origins: the indexes or repositories in which it is looked up, which stay the same with every version.
+    :param files: (name of an archive, its algorithm, its value), where the file names the archives.
+    :param folder: into which it is installed, where the file says so; a package that stays the same may move.
+    :param takes_place_of: what its folder is called after, if that is another package, and no manifest asks for that.
     """
 
     name: str
@@ -38,6 +43,9 @@ class LockEntry:
     hashes: frozenset[tuple[str, str]] = frozenset()
     runs_scripts: bool = False
     origins: frozenset[str] = frozenset()
+    files: frozenset[tuple[str, str, str]] = frozenset()
+    folder: str = field(default="", compare=False)
+    takes_place_of: str = ""
 
     @property
     def pair(self) -> tuple[str, str]:

@@ -4,9 +4,13 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
 
+import posixpath
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from configparser import Error as WrongSettings
+from configparser import RawConfigParser
+from fnmatch import fnmatch
 from functools import partial
 from typing import Any, cast
 from urllib.parse import parse_qsl
@@ -17,6 +21,7 @@ from agents.review.checks.locks.entries import (
     LOCAL,
     REGISTRY,
     SOURCE,
+    TRUSTED,
     URL,
     LockEntry,
     UnreadableLock,
@@ -55,7 +60,7 @@ def read_entries(path: str, text: str) -> list[LockEntry]:
         raise UnreadableLock(path)
     try:
         return reader(clean_text(text))
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, WrongSettings) as error:
         raise UnreadableLock(path) from error
 
 
@@ -73,11 +78,13 @@ def _read_npm(text: str) -> list[LockEntry]:
     if "packages" not in data and "dependencies" not in data:
         raise UnreadableLock("npm")
     old = _walk_npm(data, "")  # older versions of npm install from these
-    return [
-        _build_npm(path, entry)
-        for path, entry in (*_items(data.get("packages")), *old)
-        if "/node_modules/" in f"/{path}"
-    ]
+    packages = [*_items(data.get("packages")), *old]
+    asked = _NpmRequests(packages)
+    return [_build_npm(path, entry, asked) for path, entry in packages if _is_installed(path)]
+
+
+def _is_installed(path: str) -> bool:
+    return "/node_modules/" in f"/{path}"
 
 
 def _walk_npm(table: Table, path: str) -> Iterator[tuple[str, Table]]:
@@ -87,19 +94,67 @@ def _walk_npm(table: Table, path: str) -> Iterator[tuple[str, Table]]:
         yield from _walk_npm(entry, f"{below}/")
 
 
-def _build_npm(path: str, entry: Table) -> LockEntry:
-    name, version = str(entry.get("name") or path.rsplit("node_modules/", 1)[-1]), str(entry.get("version", ""))
-    if version.startswith("npm:"):  # another package under this name
+class _NpmRequests:
+    """What the file says to be asked for: by whomever, and by the manifests of the repository."""
+
+    def __init__(self, packages: Iterable[tuple[str, Table]]) -> None:
+        self._all: set[tuple[str, str]] = set()
+        self._own: set[tuple[str, str]] = set()
+        self._workspaces: list[str] = []
+        for path, entry in packages:
+            wanted = {*_list_wanted(entry)}
+            self._all |= wanted
+            if not _is_installed(path):
+                self._own |= wanted
+                spaces = entry.get("workspaces") or []
+                self._workspaces += map(str, spaces["packages"] if isinstance(spaces, dict) else spaces)
+
+    def find_name(self, folder: str, entry: Table) -> str:
+        """The package in a folder: what an entry calls itself counts where somebody asks for that under this name."""
+        name = str(entry.get("name") or folder)
+        return name if (folder, name) in self._all else folder
+
+    def is_own(self, folder: str, name: str) -> bool:
+        """Whether a manifest asks for another package under the name of a folder."""
+        return name == folder or (folder, name) in self._own
+
+    def is_linked(self, folder: str, target: str) -> bool:
+        """Whether a manifest asks for the folder of the repository that is linked."""
+        spaces = (each.removeprefix("./").rstrip("/") for each in self._workspaces)
+        return (folder, "file:") in self._own or any(fnmatch(target, each) for each in spaces)
+
+
+def _list_wanted(entry: Table) -> Iterator[tuple[str, str]]:
+    """(name of a folder, another package or ``file:``) of what an entry asks for."""
+    keys = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "requires")
+    for table in map(entry.get, keys):
+        for folder, wanted in table.items() if isinstance(table, dict) else ():
+            if str(wanted).startswith("npm:"):
+                yield folder, _split_spec(str(wanted).removeprefix("npm:"))[0]
+            elif classify(str(wanted)) == LOCAL:
+                yield folder, "file:"
+
+
+def _build_npm(path: str, entry: Table, asked: _NpmRequests) -> LockEntry:
+    folder, version = path.rsplit("node_modules/", 1)[-1], str(entry.get("version", ""))
+    name = asked.find_name(folder, entry)
+    if version.startswith("npm:"):  # version 1 of the file does not hold what manifests ask for
         name, _, version = version.removeprefix("npm:").rpartition("@")
     address = str(entry.get("resolved") or (version if ":" in version else ""))
-    is_local = entry.get("link") or entry.get("bundled") or entry.get("inBundle")
-    kind = LOCAL if is_local else classify(address) if address else REGISTRY
+    if entry.get("link") and "://" not in address:
+        return LockEntry(folder, "", LOCAL, folder="" if asked.is_linked(folder, address) else path)
+    if (entry.get("bundled") or entry.get("inBundle")) and not address:
+        is_own = path == f"node_modules/{folder}"  # in the repository, not in the archive of another package
+        return LockEntry(name, version, LOCAL, folder=path if is_own else "")
+    kind = classify(address) if address else REGISTRY
     kind, origins = _look_up(kind, "" if address == version else address, name, version)
     if kind == GIT and "#" in address:
         version = address.rsplit("#", 1)[1]
     runs = bool(entry.get("hasInstallScript") or entry.get("requiresBuild"))
     hashes = split_hashes(entry.get("integrity"))
-    return LockEntry(name, version, kind, list_addresses(address), hashes, runs, origins)
+    instead = "" if asked.is_own(folder, name) else folder
+    addresses = list_addresses(address)
+    return LockEntry(name, version, kind, addresses, hashes, runs, origins, folder=path, takes_place_of=instead)
 
 
 def _look_up(kind: str, address: str, name: str, version: str) -> tuple[str, frozenset[str]]:
@@ -246,7 +301,18 @@ def _build_toml(entry: Table, files: Mapping[str, list[Table]]) -> LockEntry:
         kind = URL
     origins = list_addresses(address) if kind == REGISTRY else frozenset[str]()
     found = frozenset(cast(set[tuple[str, str]], hashes))
-    return LockEntry(name, commit or version, kind, addresses, found, origins=origins)
+    return LockEntry(name, commit or version, kind, addresses, found, origins=origins, files=_list_files(archives))
+
+
+def _list_files(archives: Sequence[Table]) -> frozenset[tuple[str, str, str]]:
+    """(name, algorithm, value) of the archives that have a name."""
+    found: set[tuple[str, str, str]] = set()
+    for each in archives:
+        name = posixpath.basename(re.split(r"[?#]", str(each.get("file") or each.get("url") or ""))[0])
+        algorithm, _, value = str(each.get("hash") or "").partition(":")
+        if name and value:
+            found.add((name, algorithm, value))
+    return frozenset(found)
 
 
 def _find_toml_source(entry: Table, source: Any, *, has_hashes: bool) -> tuple[str, str, str]:
@@ -292,8 +358,10 @@ _DIRECT = re.compile(
     r"^(?:-e |--editable[= ])?\s*(?:(?P<name>[\w.-]+)(?:\[[^\]]*\])?\s*@\s*)?(?P<address>(?:[a-z]+\+)?[a-z]+://[^\s;]+)(?P<rest>.*)$"
 )
 _HASH = re.compile(r"--hash[= ](\w+):(\w+)")
-_INDEX = re.compile(r"^(?!-e|--editable)--?[A-Za-z][A-Za-z-]*?[= ]*([A-Za-z+]+://\S+)")
+_OPTIONS = re.compile(r"(?!-e|--editable)--?[A-Za-z]")
+_INDEX = re.compile(r"""(?:^|\s)--?[A-Za-z][A-Za-z-]*?[= ]*["']?([A-Za-z+]+://[^\s"']+)""")
 """An option that names an address, in any form that pip takes."""
+_TRUSTED = re.compile(r"""(?:^|\s)--t[a-z-]*(?:=|\s)\s*["']?([^\s"']+)""")
 
 
 def read_requirements(text: str) -> list[LockEntry]:
@@ -302,8 +370,9 @@ def read_requirements(text: str) -> list[LockEntry]:
     whole = re.sub(r"^[ \t]*#.*", "", text, flags=re.MULTILINE)  # which ends where its line does, whatever is its end
     for line in re.sub(r"\\\n", " ", whole).split("\n"):
         line = re.sub(r"(^|\s)#.*", "", line).strip()
-        if index := _INDEX.match(line):
-            found.append(LockEntry("", "", SOURCE, list_addresses(index[1])))
+        if _OPTIONS.match(line):
+            found += [LockEntry("", "", SOURCE, list_addresses(each)) for each in _INDEX.findall(line)]
+            found += map(_trust, _TRUSTED.findall(line))
         elif pinned := _REQUIREMENT.match(line):
             hashes = frozenset(_HASH.findall(pinned[3]))
             found.append(LockEntry(pinned[1], pinned[2], REGISTRY, frozenset(), hashes))
@@ -315,6 +384,20 @@ def read_requirements(text: str) -> list[LockEntry]:
             name = direct["name"] or (egg[1] if egg else address.rpartition("/")[2])
             found.append(LockEntry(name, address, classify(address), list_addresses(address), hashes))
     return found
+
+
+def _trust(host: str) -> LockEntry:
+    return LockEntry("", "", TRUSTED, origins=frozenset({host.lower()}))
+
+
+def _read_pip_settings(text: str) -> list[LockEntry]:
+    """The indexes and the trusted hosts that a configuration of pip names."""
+    parser = RawConfigParser(delimiters=("=", ":"))
+    parser.read_string(text)
+    said = [(key.replace("_", "-"), value.split()) for name in parser.sections() for key, value in parser.items(name)]
+    indexes = [each for key, values in said if key != "trusted-host" for each in values if "://" in each]
+    trusted = [each for key, values in said if key == "trusted-host" for each in values]
+    return [*(LockEntry("", "", SOURCE, list_addresses(each)) for each in indexes), *map(_trust, trusted)]
 
 
 # --- others ----------------------------------------------------------------------------------------------------------
@@ -414,6 +497,8 @@ _READERS: Mapping[str, Callable[[str], list[LockEntry]]] = {
     "uv.lock": _read_toml,
     "pdm.lock": _read_toml,
     "pipfile.lock": _read_pipfile,
+    "pip.conf": _read_pip_settings,
+    "pip.ini": _read_pip_settings,
     "go.sum": _read_go,
     "composer.lock": _read_composer,
     "gemfile.lock": _read_gemfile,
