@@ -6,7 +6,7 @@ from ast_grep_py import SgNode
 
 from agents.review.checks.dangers import commands, statements
 from agents.review.checks.dangers.rule import DangerRule, Shape, both, call, concatenate, either, inside, pattern
-from agents.review.checks.dangers.statements import put_together
+from agents.review.checks.dangers.statements import fill_by_name, put_together
 from agents.review.checks.dangers.texts import SENT
 from agents.review.checks.rule_texts import Danger
 
@@ -64,8 +64,10 @@ PYTHON = (
         ("python",),
         Danger.sql_text,
         _STATEMENT + "Use placeholders of the driver.",
-        put_together("string", "concatenated_string", "binary_operator", "call"),
+        either(put_together("string", "concatenated_string", "binary_operator", "call"), fill_by_name()),
         bad=(
+            "def f(d):\n    sql = \"SELECT a FROM b WHERE c = '%s'\"\n    db.execute(sql % d)",
+            "def f(d):\n    sql = \"SELECT a FROM b WHERE c = '{}'\"\n    db.execute(sql.format(d))",
             "db.execute(f\"SELECT a FROM b WHERE c = '{d}'\")",
             'def f(d):\n    sql = "SELECT a FROM b WHERE c = \'" + d + "\'"\n    rows = db.execute(sql).fetchall()',
             "db.execute('DELETE FROM a WHERE b = %s' % c)",
@@ -77,6 +79,9 @@ PYTHON = (
             "db.execute('SELECT a FROM b WHERE c = %s', (d,))",
             "print(f\"SELECT a FROM b WHERE c = '{d}'\")",
             "db.execute('SELECT a ' 'FROM b')",
+            'sql = "SELECT a FROM b WHERE c = %d"\ndb.execute(sql % 5)',
+            'def f(d):\n    sql = "SELECT a FROM b WHERE c = %s"\n    db.execute(sql, (d,))',
+            'def f(d):\n    sql = "SELECT a FROM b WHERE c = %s"\n    print(sql % d)',
         ),
         grade=statements.rate,
         silenced_by="S608",
