@@ -187,7 +187,9 @@ class Runners:
     def build(
         self, files: Sequence[str], results: str, alone: Collection[Framework]
     ) -> list[tuple[ProjectCommand, list[str]]]:
-        """The commands for some files, each with the files that it runs.
+        """The commands for some files, each with the files that it runs, in the order in which all would run.
+
+        So a file that only loads after another one does.
 
         :param alone: the frameworks that run a file at a time.
         """
@@ -196,7 +198,7 @@ class Runners:
             (runner, each)
             for runner, part in owned
             if part
-            for each in ([[path] for path in part] if runner.framework in alone else [part])
+            for each in ([[path] for path in part] if runner.framework in alone else [sorted(part)])
         ]
         return [(runner.build(part, results, is_measured=False), part) for runner, part in parts]
 
