@@ -71,7 +71,8 @@ def assess_impact(request: Any) -> JsonValue:
 
 def compare_lock(request: Any) -> JsonValue:
     """What the change of a lock file comes to."""
-    return comparison.compare(request["path"], request["base"], request["head"]).model_dump(mode="json")
+    found = comparison.compare(request["path"], request["base"], request["head"], request.get("manifests"))
+    return found.model_dump(mode="json")
 
 
 def outline(request: Any) -> JsonValue:

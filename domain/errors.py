@@ -1,6 +1,6 @@
 """Everything that can go wrong, as one tree that decides what happens next.
 
-ForgeError                     source, severity, recovery
+ForgeError                     recovery
 ├── ConfigurationError         a setting is missing or wrong: say which, stop
 ├── DatabaseUnavailable        nothing could be stored: answer 503
 ├── UnknownName                an operator named what the database does not have
@@ -42,14 +42,6 @@ class Recovery(StrEnum):
     stop = "stop"  # end the run with a reason; a person decides
 
 
-class ErrorSeverity(StrEnum):
-    """How bad an error is for the person waiting."""
-
-    warning = "warning"
-    error = "error"
-    fatal = "fatal"
-
-
 class ForgeError(Exception):
     """An error of the tree. It redacts its text at once, since journals, logs and comments repeat it.
 
@@ -57,8 +49,6 @@ class ForgeError(Exception):
     :param advice: what that person can do about it.
     """
 
-    source = "forge"
-    severity = ErrorSeverity.error
     recovery = Recovery.stop
 
     def __init__(self, message: str, advice: str = "") -> None:
@@ -72,14 +62,10 @@ class ForgeError(Exception):
 class ConfigurationError(ForgeError):
     """A setting of the operator is missing or wrong."""
 
-    source = "settings"
-    severity = ErrorSeverity.fatal
-
 
 class DatabaseUnavailable(ForgeError):
     """The database did not answer in time."""
 
-    source = "database"
     recovery = Recovery.retry
 
 
@@ -90,8 +76,6 @@ class UnknownName(ForgeError):
 class CodeHostError(ForgeError):
     """GitHub refused a request or failed to answer it."""
 
-    source = "github"
-
 
 class RateLimited(CodeHostError):
     """GitHub asked us to wait, or would if we wrote any faster.
@@ -99,7 +83,6 @@ class RateLimited(CodeHostError):
     :param until: the moment, in UTC, before which no request may be made.
     """
 
-    severity = ErrorSeverity.warning
     recovery = Recovery.wait
 
     def __init__(self, message: str, until: datetime) -> None:
@@ -110,7 +93,6 @@ class RateLimited(CodeHostError):
 class LeftOut(CodeHostError):
     """Forge skipped an unimportant write because too many others go first."""
 
-    severity = ErrorSeverity.warning
     recovery = Recovery.fallback
 
 
@@ -135,7 +117,6 @@ class NotFound(CodeHostError):
 class Behind(CodeHostError):
     """GitHub's API does not show an event or our own write yet: it can lag by seconds."""
 
-    severity = ErrorSeverity.warning
     recovery = Recovery.retry
 
 
@@ -148,7 +129,6 @@ class Unprocessable(CodeHostError):
 class CodeAccessError(ForgeError):
     """git could not fetch the code of a pull request."""
 
-    source = "git"
     recovery = Recovery.retry
 
 
@@ -160,9 +140,6 @@ class CommitGone(CodeAccessError):
 
 class OutboundError(ForgeError):
     """An address that a repository's configuration names was not read."""
-
-    source = "outbound"
-    severity = ErrorSeverity.warning
 
 
 class OutboundRefused(OutboundError):
@@ -178,16 +155,12 @@ class OutboundFailed(OutboundError):
 class ToolError(ForgeError):
     """A check failed, took too long or printed nonsense."""
 
-    source = "tool"
-    severity = ErrorSeverity.warning
     recovery = Recovery.fallback
 
 
 class Halted(ForgeError):
     """The operator halted Forge: it calls no model and writes nothing to GitHub."""
 
-    source = "operator"
-    severity = ErrorSeverity.warning
     recovery = Recovery.wait
 
     def __init__(self, message: str = HALTED, advice: str = "") -> None:
@@ -197,15 +170,9 @@ class Halted(ForgeError):
 class NotAllowed(ForgeError):
     """Someone may not do what they asked for (any more); the message is the answer."""
 
-    source = "pipeline"
-    severity = ErrorSeverity.warning
-
 
 class Superseded(ForgeError):
     """A newer run took the pull request's fencing token."""
-
-    source = "pipeline"
-    severity = ErrorSeverity.warning
 
 
 def to_json(error: ForgeError) -> dict[str, str]:

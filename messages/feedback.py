@@ -121,6 +121,11 @@ def nothing_to_dispute(found: Sequence[Finding]) -> str:
     )
 
 
+def nothing_left_to_dispute(found: Sequence[Finding]) -> str:
+    """For who says that something is wrong which passes as it is."""
+    return f"`destructive` was approved with {_names(found)}, so nobody is asked about it again."
+
+
 def nothing_to_confirm(finding: Finding) -> str:
     """For ``confirm`` of a finding that counts anyway."""
     return (

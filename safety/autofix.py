@@ -9,6 +9,7 @@ from domain.review.findings import Finding, Fix, Layer
 from safety.protected_files import decides_about_runs
 
 _LOST = "\ufffd"  # what a text shows of bytes that are not UTF-8
+_COMMENT_AT_END = re.compile(r"(?<=\S)\s+(?:#|//)\s[^'\"`]*$")
 _EMPTY_LINES = re.compile(r"\A([ \t]*\r?\n)+")
 
 
@@ -25,7 +26,8 @@ def is_fit(fix: Fix, lines: Sequence[str]) -> bool:
     new = _strip_returns(fix.replacement.split("\n"))
     before = _strip_returns(lines[max(fix.start_line - 1 - len(new), 0) : fix.start_line - 1])
     after = _strip_returns(lines[fix.end_line : fix.end_line + len(new)])
-    return new != old and not (_repeats_above(new, old, before) or _repeats_below(new, old, after))
+    is_new = new != old and not _adds_only_blanks(new, old)
+    return is_new and not (_repeats_above(new, old, before) or _repeats_below(new, old, after))
 
 
 def apply(fix: Fix, text: str) -> str:
@@ -39,13 +41,27 @@ def apply(fix: Fix, text: str) -> str:
 def apply_all(fixes: Iterable[Fix], content: bytes) -> bytes:
     """The file with replacements of which no two are of the same lines.
 
-    Where they take away what stood above everything, the empty lines below that go, too.
+    Where they take away what stood above everything, the empty lines below that go, too; of what stood between empty
+    lines, only those of the larger side stay.
     """
     text = content.decode(errors="surrogateescape")
     for fix in sorted(fixes, key=lambda fix: fix.start_line, reverse=True):
         text = apply(fix, text)
+        if not fix.replacement:
+            text = _close_gap(text, fix.start_line - 1)
     text = text if content[:1].isspace() else _EMPTY_LINES.sub("", text)
     return text.encode(errors="surrogateescape")
+
+
+def _close_gap(text: str, at: int) -> str:
+    """The text without the empty lines that are too many where lines were removed.
+
+    :param at: how many lines stand before that place.
+    """
+    lines = text.split("\n")
+    above = next((n for n in range(at) if lines[at - 1 - n].strip()), 0)
+    below = next((n for n in range(len(lines) - at) if lines[at + n].strip()), len(lines) - at - 1)
+    return "\n".join([*lines[:at], *lines[at + min(above, below) :]])
 
 
 def is_made(fix: Fix, old: bytes, new: bytes) -> bool:
@@ -92,6 +108,12 @@ def overlap(one: Fix, other: Fix) -> bool:
     return one.start_line <= other.end_line and other.start_line <= one.end_line
 
 
+def _adds_only_blanks(new: Sequence[str], old: Sequence[str]) -> bool:
+    """Whether nothing but blanks at the ends of lines differs, and not because some went."""
+    same = [line.rstrip() for line in new] == [line.rstrip() for line in old]
+    return same and sum(map(len, new)) >= sum(map(len, old))
+
+
 def _repeats_above(new: Sequence[str], old: Sequence[str], before: Sequence[str]) -> bool:
     """Whether it begins with lines that stand above already, as of a model that copied too much."""
     return any(_is_copy(new[:count], before[-count:], old[:count]) for count in range(1, len(before) + 1))
@@ -102,9 +124,16 @@ def _repeats_below(new: Sequence[str], old: Sequence[str], after: Sequence[str])
 
 
 def _is_copy(part: Sequence[str], beside: Sequence[str], was: Sequence[str]) -> bool:
-    """Whether lines repeat those beside them, however they are indented; what was replaced may have done so, too."""
-    bare = [line.strip() for line in part]
-    return bare == [line.strip() for line in beside] and bare != [line.strip() for line in was] and any(bare)
+    """Whether lines repeat those beside them, however they are indented, and whatever comments end them; what was
+    replaced may have done so, too.
+    """
+    bare = [_bare(line) for line in part]
+    return bare == [_bare(line) for line in beside] and bare != [_bare(line) for line in was] and any(bare)
+
+
+def _bare(line: str) -> str:
+    """A line without its indentation and the comment at its end; a line that is a comment as it is."""
+    return _COMMENT_AT_END.sub("", line.strip())
 
 
 def _strip_returns(lines: Sequence[str]) -> list[str]:

@@ -143,10 +143,15 @@ def list_destructive(review: Review, configuration: Configuration) -> list[tuple
     ]
 
 
-def request_false_positive(review: Review, configuration: Configuration) -> list[GateRequest]:
-    """Ask whether findings are right that somebody disputes, or whose detector was often wrong in this repository."""
+def request_false_positive(
+    review: Review, configuration: Configuration, answered: Collection[str] = ()
+) -> list[GateRequest]:
+    """Ask whether findings are right that somebody disputes, or whose detector was often wrong in this repository.
+
+    :param answered: fingerprints of findings that people let pass as they are; whether they are right changes nothing.
+    """
     judged = review.judged
-    disputed = [each for each in review.findings if is_disputed(each, judged)]
+    disputed = [each for each in review.findings if is_disputed(each, judged) and each.fingerprint not in answered]
     doubted = [
         each
         for each in review.findings

@@ -1,12 +1,13 @@
 """Decides the gates of a review, and its verdict after the answers."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from domain.config.conditions import Condition, Value
 from domain.config.configuration import Configuration
 from domain.config.gates import GateSettings
 from domain.config.values import parse_duration
 from domain.gates import LATER, OWN_TIMEOUT, STANDARD_GATES, Gate, GateRequest, GateState, digest
+from domain.review.avoidance import AvoidanceKind
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, KeptApproval, ProtectedContents, Review, RiskLevel
 from domain.runs.run import Phase
@@ -53,7 +54,10 @@ def list_requests(
     :param gates: the gates asked before.
     :param accepted: fingerprints of what ``destructive`` was approved for at an earlier head.
     """
-    asked = [*_request_security(review, configuration), *request_false_positive(review, configuration)]
+    judged = request_false_positive(
+        review, configuration, list_answered(gates) | list_still_accepted(review.findings, accepted)
+    )
+    asked = [*_request_security(review, configuration), *judged]
     if apply_answers(review, gates).decision is Decision.request_changes:
         return asked
     return [
@@ -183,6 +187,23 @@ def mark_open(review: Review, wanted: Sequence[GateRequest]) -> Review:
             "conclusion": Conclusion.failure if blocks else Conclusion.action_required,
         }
     )
+
+
+def list_answered(gates: Sequence[Gate]) -> set[str]:
+    """The findings that ``destructive`` was approved with, of which nobody has to say once more whether they are right.
+
+    :param gates: of this run.
+    """
+    approved = [gate for gate in gates if gate.name == "destructive" and gate.state is GateState.approved]
+    return {each for gate in approved for each in gate.request.findings}
+
+
+def list_still_accepted(found: Iterable[Finding], accepted: Collection[str]) -> set[str]:
+    """Those of the findings that an approval of ``destructive`` covers at later heads, too: failing tests.
+
+    :param accepted: fingerprints of what it was approved for.
+    """
+    return {each.fingerprint for each in found if each.rule == AvoidanceKind.failure_hidden.rule} & {*accepted}
 
 
 def needs_security_gate(finding: Finding) -> bool:

@@ -36,8 +36,6 @@ class TaskKind(StrEnum):
     tests = "tests"  # make failing tests pass
     implementation = "implementation"
     research = "research"
-    validation = "validation"
-    build = "build"  # make a build pass
     other = "other"
 
 
@@ -45,13 +43,11 @@ _ITERATIONS = {
     TaskKind.tests: (5, 8),
     TaskKind.implementation: (10, 15),
     TaskKind.research: (6, 10),
-    TaskKind.validation: (5, 5),
 }
 _MINUTES = {
     TaskKind.tests: (10, 15),
     TaskKind.implementation: (15, 30),
     TaskKind.research: (20, 30),
-    TaskKind.build: (10, 10),
 }
 _USUAL = Guards()
 

@@ -261,7 +261,7 @@ TABLE = (
         "Package managers",
         (
             *("**/.npmrc", "**/.yarnrc", "**/.yarnrc.yml", "**/.yarn/{plugins,releases}/**", "**/{.,}pnpmfile.*"),
-            *("**/bunfig.toml", "**/pip.{conf,ini}", "**/.pypirc", "**/{uv,poetry}.toml", "**/.condarc"),
+            *("**/bunfig.toml", "**/pip.{conf,ini}", "**/.pypirc", "**/{uv,poetry,pdm,.pdm}.toml", "**/.condarc"),
             *("**/.cargo/config", "**/.cargo/config.toml", "**/rust-toolchain{,.toml}", "**/.bundle/config"),
             *("**/.gemrc", "**/nuget.config", "**/.mvn/**", "**/gradle/wrapper/**", "**/init.gradle{,.kts}"),
             *("**/auth.json", "**/.sbtopts", "**/.jvmopts", "**/.pnp.{cjs,js}", "**/.pnp.loader.mjs"),

@@ -180,6 +180,14 @@ def _rebase(world: World, pull: PullRequest, base: str, by: Actor) -> str:
     return tip
 
 
+def has_brought(pull: PullRequest, sha: str) -> bool:
+    """Whether a commit came into the base branch by a pull request."""
+    onto, merged = pull.merged_onto, pull.merge_commit_sha
+    if not (onto and merged and pull.merged_at):
+        return False
+    return any(commit.sha == sha for commit in pull.repository.git.commits_between(onto, merged))
+
+
 def mark_merged(world: World, pull: PullRequest, by: Actor, sha: str, onto: str) -> None:
     """:param onto: the base branch right before."""
     pull.merged_onto = onto

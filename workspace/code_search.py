@@ -13,7 +13,8 @@ from typing import IO
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 from domain.paths import is_lock, is_source
-from workspace.file_selection import is_vendored, says_generated
+from workspace.copies import is_vendored
+from workspace.file_selection import says_generated
 from workspace.objects import Objects
 
 _MOST_FILES, _LARGEST, _MOST_BYTES = 2_000, 200_000, 24_000_000  # read
@@ -62,7 +63,7 @@ async def search_near(
     """
     listed = await objects.list_files(tree)
     near = _choose(listed, changed)
-    named = [path for path in listed if path.rsplit("/", 1)[-1] in manifests and not is_vendored(path)]
+    named = [path for path in listed if path.rsplit("/", 1)[-1] in manifests and not is_vendored(path, listed)]
     named = sorted(named, key=lambda path: path.count("/"))[:_MOST_MANIFESTS]
     contents = await _read(objects, {path: listed[path] for path in [*named, *near[:_MOST_FILES]]})
     searched = {path: contents[path] for path in near[:_MOST_FILES] if path in contents}
@@ -104,7 +105,7 @@ def _choose(listed: Mapping[str, str], changed: Collection[str]) -> list[str]:
     paths = [
         path
         for path in listed
-        if path not in changed and _suffix(path) in suffixes and not is_lock(path) and not is_vendored(path)
+        if path not in changed and _suffix(path) in suffixes and not is_lock(path) and not is_vendored(path, listed)
     ]
     return sorted(paths, key=lambda path: (not is_source(path), _measure_distance(path, changed), path))
 

@@ -8,6 +8,7 @@ from itertools import groupby
 from domain.paths import is_lock, is_source, is_test, may_run, runs_as_text
 from domain.review.changes import FileChange, SkippedFile
 from workspace.attributes import Attributes
+from workspace.copies import is_vendored
 from workspace.diff import (
     EXECUTABLE,
     LINK,
@@ -28,9 +29,6 @@ _BINARY_SUFFIXES = """
     parquet
 """
 _BINARY = tuple(f".{suffix}".encode() for suffix in _BINARY_SUFFIXES.split())
-_COPIED = frozenset({"node_modules", "bower_components", "third_party", "third-party", "pods"})
-_VENDOR = "vendor"
-_BY_MANAGERS = frozenset({"bundle", "cache", "gems", "composer"})
 _MINIFIED = (".min.js", ".min.mjs", ".min.cjs", ".min.css", ".js.map", ".mjs.map", ".css.map")
 _COMMENT = re.compile(rb"\s*(?://+|#+|/\*+|\*+|--+|;+|<!--|%+|\"\"\")?\s*(.*?)\s*(?:\*/|-->)?\s*$")
 _OPENS, _IS_COMMENT = re.compile(rb"\s*(/\*|<!--)"), re.compile(rb"\s*(//|#|\*|--|;|%|<\?|$)")
@@ -62,15 +60,18 @@ BUILT = "minified or bundled"
 _LFS = b"version https://git-lfs.github.com/spec/v1"
 
 
-def skip_by_name(entry: Entry, attributes: "Attributes") -> str | None:
-    """Why an entry is not reviewed, judged by its name, its modes and the base's attributes; None if it may be."""
+def skip_by_name(entry: Entry, attributes: "Attributes", there: Collection[str] = ()) -> str | None:
+    """Why an entry is not reviewed, judged by its name, its modes and the base's attributes; None if it may be.
+
+    :param there: what the base has of the marks of copies.
+    """
     if special := _skip_special_mode(entry):
         return special
     path = entry.path.decode()
     if attributes.of(path, "diff") is False:
         return "marked as binary in .gitattributes"
     return (
-        _skip_vendored(path, attributes)
+        _skip_vendored(path, attributes, there)
         or _skip_generated(path, attributes)
         or (_is_binary_name(entry) and "binary")
         or None
@@ -114,31 +115,11 @@ def _skip_special_mode(entry: Entry) -> str | None:
     return None if mode in REGULAR else f"unknown file mode {mode}"
 
 
-def _skip_vendored(path: str, attributes: "Attributes") -> str | None:
+def _skip_vendored(path: str, attributes: "Attributes", there: Collection[str]) -> str | None:
     marked = attributes.of(path, "linguist-vendored")
     if marked:
         return "vendored (.gitattributes)"
-    return "vendored" if marked is None and is_vendored(path) else None
-
-
-def is_vendored(path: str) -> bool:
-    """Whether a path says that the file was copied from another project.
-
-    ``vendor`` alone does not, and ``vendors`` never: a shop may have them. It is at the root with folders below, or a
-    package manager's below (a host's name, as Go's). ``third_party`` does, as for GitHub's own statistics.
-    """
-    folders = path.split("/")[:-1]
-    if not _COPIED.isdisjoint(map(str.lower, folders)):
-        return True
-    return any(
-        (at == 0 and len(folders) > 1) or (at + 1 < len(folders) and _is_of_manager(folders[at + 1]))
-        for at, folder in enumerate(folders)
-        if folder == _VENDOR
-    )
-
-
-def _is_of_manager(folder: str) -> bool:
-    return "." in folder.strip(".") or folder in _BY_MANAGERS
+    return "vendored" if marked is None and is_vendored(path, there) else None
 
 
 def _skip_generated(path: str, attributes: "Attributes") -> str | None:
@@ -236,17 +217,21 @@ def _list_header(content: bytes) -> Iterator[bytes]:
             yield match[1]
 
 
-def choose(entries: Iterable[Entry], attributes: "Attributes", limits: DiffLimits) -> tuple[list[Entry], list[Skipped]]:
+def choose(
+    entries: Iterable[Entry], attributes: "Attributes", limits: DiffLimits, there: Collection[str] = ()
+) -> tuple[list[Entry], list[Skipped]]:
     """The entries to review, the most important first, and the others.
 
     Generated files do not use up the limit. Deletions come last, because nothing of them is left to read.
+
+    :param there: see :func:`skip_by_name`.
     """
     look: list[Entry] = []
     skipped: list[Skipped] = []
     for entry in sorted(entries, key=lambda entry: (_is_deletion(entry), _kind(entry.name))):
         if reason := odd_name(entry.path, limits):
             skipped.append(_skip(entry, reason))
-        elif reason := skip_by_name(entry, attributes):
+        elif reason := skip_by_name(entry, attributes, there):
             skipped.append(Skipped(entry.name, reason))
         elif len(look) >= limits.files:
             skipped.append(_skip(entry, f"more than {limits.files:,} files changed"))

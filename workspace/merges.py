@@ -11,23 +11,25 @@ from workspace.mirror import Mirror
 
 
 async def is_clean_merge(mirror: Mirror, sha: str, parents: tuple[str, ...]) -> bool:
-    """Whether a commit is a merge of two commits that git makes without conflicts, to the same tree.
+    """Whether a commit is a merge of two commits that git makes without conflicts; see :func:`is_merge_of`."""
+    return len(parents) == 2 and await is_merge_of(mirror, sha, *parents)
+
+
+async def is_merge_of(mirror: Mirror, sha: str, onto: str, head: str) -> bool:
+    """Whether a commit has the files that git makes of two others without conflicts, however it was made.
 
     Renames are not looked for, as that would take the contents of all files; where it takes them, the merge counts as
     made by hand.
 
-    :param sha: a commit that the mirror has, with its parents.
+    :param sha: a commit that the mirror has, as it has the others.
     :raises CodeAccessError: the contents that both sides changed could not be fetched.
     """
-    if len(parents) != 2:
-        return False
-    await _fetch_what_both_changed(mirror, *parents)
+    await _fetch_what_both_changed(mirror, onto, head)
     try:
-        merged = await _merge(mirror, *parents)
+        merged = await _merge(mirror, onto, head)
     except CodeAccessError:  # unrelated, or with contents that are too large to fetch
         return False
-    tree = await mirror.git.run("rev-parse", "--verify", "--end-of-options", f"{sha}^{{tree}}")
-    return merged.code == 0 and merged.stdout.split()[:1] == tree.stdout.split()[:1]
+    return merged.code == 0 and merged.stdout.decode().split()[:1] == [await mirror.tree_of(sha)]
 
 
 async def merge_onto(mirror: Mirror, head: str, made: str) -> str | None:

@@ -11,6 +11,7 @@ from domain.globs import matches
 from domain.paths import is_source, is_test
 from domain.review.changes import Change, FileChange, FileVersions
 from workspace.attributes import Attributes
+from workspace.copies import is_vendored, list_marks
 from workspace.diff import (
     DEFAULT,
     DiffLimits,
@@ -29,7 +30,6 @@ from workspace.file_selection import (
     choose,
     is_doubtful,
     is_script,
-    is_vendored,
     rename_candidates,
     skip_by_content,
     summarise,
@@ -134,12 +134,13 @@ class Objects:
         entries = await self._entries(merge_base, head, "-M100%")
         attribute_files = await self._attribute_files(merge_base, entries)
         candidates = rename_candidates(entries, limits)
-        look, _ = await asyncio.to_thread(choose, entries, Attributes(), limits)
+        there = await self._find_marks(merge_base, entries)
+        look, _ = await asyncio.to_thread(choose, entries, Attributes(), limits, there)
         sizes = await self._sizes({*_blobs(look), *_blobs(candidates), *attribute_files.values()})
         attributes = await self._attributes(attribute_files, sizes)
         entries = await self._pair_renames(merge_base, head, entries, candidates, sizes)
 
-        look, skipped = await asyncio.to_thread(choose, entries, attributes, limits)
+        look, skipped = await asyncio.to_thread(choose, entries, attributes, limits, there)
         if unknown := {blob for blob in _blobs(look) if blob not in sizes}:
             sizes |= await self._sizes(unknown)
         look, too_large = within_sizes(look, sizes, limits, self.absent)
@@ -192,7 +193,10 @@ class Objects:
     async def has_tests(self, tree: str) -> bool:
         """Whether the project has tests, judged by the names of files."""
         paths = await self._list_paths(tree)
-        return paths is None or any(is_test(path) and is_source(path) and not is_vendored(path) for path in paths)
+        if paths is None:
+            return True
+        there = frozenset(paths)
+        return any(is_test(path) and is_source(path) and not is_vendored(path, there) for path in paths)
 
     async def _list_paths(self, tree: str) -> list[str] | None:
         """The paths of all files; None if there are too many to list."""
@@ -270,6 +274,12 @@ class Objects:
         paths = sorted(_attribute_paths(entries), key=lambda path: path.count(b"/"))
         named = await self._find_files(tree, _fit_command_line(paths))
         return {path.removesuffix(".gitattributes"): blob for path, blob in named.items()}
+
+    async def _find_marks(self, tree: str, entries: Sequence[Entry]) -> frozenset[str]:
+        """What the tree has of the files that mark folders of the entries as copies; a change cannot bring its own."""
+        wanted = {mark.encode() for entry in entries for mark in list_marks(entry.name)}
+        paths = _fit_command_line(sorted(wanted, key=lambda path: (path.count(b"/"), path)))
+        return frozenset(await self._find_files(tree, paths)) if paths else frozenset()
 
     async def _find_files(self, tree: str, paths: Sequence[bytes]) -> dict[str, str]:
         """The regular files with these paths in a tree: path → blob."""

@@ -50,6 +50,7 @@ class CheckedChange(BaseModel):
     is_shared: bool = False  # likewise
     protected: ProtectedContents | None = None  # likewise
     locks: tuple[LockChange, ...] = ()
+    already: tuple[str, ...] = ()  # paths at head that the base branch has identically: merging changes nothing there
 
     @property
     def has_source(self) -> bool:

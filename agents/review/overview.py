@@ -12,7 +12,7 @@ from agents.testing.runners.facts import list_needed
 from domain.config.configuration import Configuration
 from domain.github.installations import RepositoryOverview
 from domain.review.checks import CHECKS, DOCKERFILES, WORKFLOWS
-from workspace.file_selection import is_vendored
+from workspace.copies import is_vendored
 from workspace.mirror import Mirror
 
 _MOST_LANGUAGES = 6
@@ -50,7 +50,8 @@ async def look_at_repository(mirror: Mirror, branch: str, configuration: Configu
     commit = await mirror.fetch_default()
     if commit is None:
         return RepositoryOverview(branch=branch)
-    paths = [path for path in await mirror.list_files(commit) if not is_vendored(path)]
+    listed = await mirror.list_files(commit)
+    paths = [path for path in listed if not is_vendored(path, listed)]
     known = set(paths)
     contents = await mirror.read(commit, list_needed(known))
     manifests = {path: content.decode(errors="replace") for path, content in contents.items()}

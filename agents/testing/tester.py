@@ -63,6 +63,7 @@ from workspace.snapshot import Snapshot
 
 _REPORT = 20_000_000  # bytes of one report
 _SOURCES = 50_000_000  # bytes of all Python files that are looked through for imports
+LEFT_NO_REPORT = "It left no report."
 _CUT_LINE = 4_000  # characters of a command line
 _DETAILS = 1_000  # of a failed test
 
@@ -498,7 +499,7 @@ class _CheckoutRunner:
             is_printed = (not report.file or report.or_printed) and printed.is_complete
             document = written or (printed.data if is_printed else None)
             if document is None:
-                return (), "It left no report." if command.writes_report else ""
+                return (), LEFT_NO_REPORT if command.writes_report else ""
             place = await self._locate(command)
             cases = await read_cases(command.report.format, document, place, self._tester.toolbox.pool)
         except ToolError as error:

@@ -192,20 +192,27 @@ class LiveContents(BaseModel):
 
     :param merges: the newest first; empty if the environment runs this commit, or an older state comes back.
     :param is_whole: whether that is all of it; False where it could not be read or is too much.
+    :param undone: (SHA, subject) of what the environment runs and the merges were not made on.
     """
 
     model_config = ConfigDict(frozen=True)
 
     merges: tuple[LiveMerge, ...] = ()
     is_whole: bool = True
+    undone: tuple[tuple[str, str], ...] = ()
 
     @property
     def risk(self) -> RiskLevel | None:
-        """The worst of its merges; None where one is not known."""
+        """The worst of its merges; None where one is not known, or where nobody reviewed what goes away."""
         known = [each.risk_here for each in self.merges if each.risk_here is not None]
-        if not self.is_whole or len(known) < len(self.merges):
+        if not self.is_whole or self.undone or len(known) < len(self.merges):
             return None
         return max(known, key=list(RiskLevel).index, default=RiskLevel.low)
+
+    def is_as_reviewed(self, number: int) -> bool:
+        """Whether a pull request is among it, and exactly what its review saw."""
+        mine = [each for each in self.merges if each.number == number]
+        return bool(mine) and all(each.risk is not None for each in mine)
 
     @property
     def refusals(self) -> Sequence[str]:
@@ -215,7 +222,7 @@ class LiveContents(BaseModel):
     @property
     def touches_protected(self) -> bool:
         """Whether anything of it does, or nobody knows."""
-        return not self.is_whole or any(each.is_protected for each in self.merges)
+        return not self.is_whole or bool(self.undone) or any(each.is_protected for each in self.merges)
 
 
 def limit(merges: Sequence[LiveMerge]) -> LiveContents:

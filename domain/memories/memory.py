@@ -34,7 +34,6 @@ class Origin(StrEnum):
 
     model = "model"  # Forge's own reflection
     person = "person"
-    edits = "edits"  # a person approved with edits
     production = "production"
 
     @property
@@ -43,7 +42,7 @@ class Origin(StrEnum):
         return _STARTS[self]
 
 
-_STARTS = {Origin.model: 0.5, Origin.person: 0.7, Origin.edits: 0.8, Origin.production: 0.9}
+_STARTS = {Origin.model: 0.5, Origin.person: 0.7, Origin.production: 0.9}
 
 
 class Use(StrEnum):

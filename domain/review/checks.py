@@ -49,7 +49,7 @@ _ROWS = (
     CheckRow(CheckName.zizmor, ("zizmor",), (WORKFLOWS,)),
     CheckRow(CheckName.syntax, ("syntax",)),
     CheckRow(CheckName.ast_grep, _DANGERS),
-    CheckRow(CheckName.patterns, ("docker", "shell")),
+    CheckRow(CheckName.patterns, ("docker", "shell", "pipfile")),
     CheckRow(CheckName.hidden_text, ("hidden-text",)),
     CheckRow(CheckName.secrets, ("secret",)),
     CheckRow(CheckName.avoidance, ("avoidance",), always_runs=False),

@@ -1,24 +1,18 @@
 """What a command said, so that two of its runs can be compared however much they said.
 
 Left out is only what plainly varies: when a line was logged, how long something took, addresses, names of temporary
-folders. Tests must say the same then. What a check found is compared line by line, without its place in the file; how
-many a line counts is kept as a number, so that fewer of them are no news.
+folders. Tests must say the same then. What a check says is compared line by line, without places in files; how many a
+line counts is kept as a number, so that fewer of them are no news.
 """
 
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from domain.text.escaping import strip_invisible
 
 _MOST = 20_000  # different lines that are kept
-_BAD = r"(?:errors?|fail(?:s|ed|ures?|ing)?|problems?|issues?|warnings?|violations?)\b"
-_COUNTED = re.compile(
-    rf"\b(?P<before>\d{{1,9}})(?=\s{{1,3}}(?:\w{{1,30}}\s{{1,3}}){{0,2}}{_BAD})"
-    rf"|(?P<word>\b{_BAD}\s{{0,3}}[:=]?\s{{0,3}})(?P<after>\d{{1,9}})\b(?![:,(]\d)",
-    re.IGNORECASE,
-)
 _SUMS = re.compile(
     r"\b(?P<before>\d{1,9})\s+(?:tests?\s+|specs?\s+|examples?\s+)?(?P<what>fail|err)(?:ed|ing|ures?|ors?)\b"
     r"|\b(?P<word>fail|err)(?:ed|ing|ures?|ors?)?\s{0,3}[:=]?\s{0,3}(?P<after>\d{1,9})\b(?!\.)",
@@ -51,23 +45,35 @@ _VARYING = re.compile(
 """Not every number with a unit: a test may be called by one, and it would be another test."""
 _PLACE = re.compile(
     r"""
-      (?<=[\w)\]"'])[:(]\d+(?:[:,]\ ?\d+)?
-    | \b(?:line|column)\ \d+
-    | ^\s*\d+(?=:\d+\s|\s?[|│])  # before a message, or the code around
+      (?<=[\w)\]"']):\d+(?:[:,]\ ?\d+)?
+    | (?<=\.\w)\w{0,4}\(\d+(?:,\ ?\d+)?\)
+    | \b\w*(?:line|col|column|row)(?:_?number|_?no)?["']?\s?[:=]?\s{0,3}\d+(?:[-,]\d+)?
+    | ^\s*\d+:\d+(?=\s)  # before a message
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
-_PLURAL = re.compile(r"s\b")
+_ALSO_VARYING = re.compile(
+    rf"""
+      \d{{4}}-\d\d-\d\d[T\ ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{{1,9}})?(?:Z|[+-]\d\d:?\d\d)?  # when
+    | ^\d{{1,2}}:\d\d\s?[AP]M\b
+    | \b(?:in|after|took|time:?)\ \d[\d.,]{{0,12}}\ ?{_UNIT}\b
+    | \b(?:checked|scanned|analy[sz]ed|inspected|linted|lines\ of\ code)\W{{1,3}}\d[\d.,]*(?:\ bytes\ \([^)]*\))?
+    | (?<![\w.])\d[\d.,]*(?=\ (?:\w+\ ){{0,3}}(?:checked|scanned|analy[sz]ed|inspected|unchanged|already\ formatted)\b)
+    | (?<=\bin\ )\d+(?=\ (?:source\ )?files?\b)
+    | \brated\ at\ .*                                                       # by pylint, of all that was checked
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Where something was looked at, and how much of it; what was found is said beside that."""
+_NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.]*\w|%)")
+_PLURAL = re.compile(r"s(?=[\s,;:)]|\.?$)")
 _IS_FINDING = re.compile(r"\s*[\w./\\@+-]{1,300}[:(]\d+(?:[:,]\s?\d+)?\)?:?\s+\S")
-_NAMES_A_PLACE = re.compile(r"[:(]\d+")
 _ARROW = re.compile(r"\s*(?:-->|╭─\[|┌─)\s*(?P<place>[^\s\]]+:\d+)")  # as rustc and ruff point below what they say
 _BELOW_FILE = re.compile(r"\s+\d+:\d+\s+\S")  # as eslint lists what it found in a file
-_HEADLINE = re.compile(
-    r"[^\w\s]{0,4}\s?(?:\w{1,30}[ :]\s?)?(?:fatal|error|fail|panic|exception|traceback)"
-    r"|.*\b(?:undefined (?:reference|symbol)|unresolved external|multiple definition|duplicate symbol|cannot find -l)",
-    re.IGNORECASE,
-)
+_AT = re.compile(r"[\w)\]\"'][:(](\d+)|\bline (\d+)", re.IGNORECASE)
+_AROUND = re.compile(r"\s{0,20}[>❯]?\s{0,9}(?P<number>\d{1,7})(?:\s?[|│┃]|\t|\s[-+](?=\s))(?P<code>.*)")
+_MOST_NUMBERS = 20  # of a line that sums up
+_FAR = 20  # lines from a mistake, which no tool shows of the code around
 
 
 def digest_output(output: str) -> str:
@@ -80,15 +86,17 @@ def digest_output(output: str) -> str:
 
 
 def count_mistakes(output: str) -> dict[str, int] | None:
-    """The digests of the lines of an output → how often each is there; None if there are too many.
+    """The digests of the lines of an output → how often each is there, and of their numbers → the sum of each.
 
-    :param output: all of it, of a build, a linter or a type checker. They show the code around a mistake and sum up, so
-        that only lines count that name a place or begin with an error; all lines if there is none.
+    None if there are too many. Which lines tell of a mistake is not guessed: only the code around the place of one is
+    left out.
+
+    :param output: all of it, of a build, a linter or a type checker.
     """
-    lines = _split(output)
     counted = Counter[str]()
-    for said, times in _read(_choose_mistakes(lines) or lines):
-        counted[_digest(said)] += times
+    for line in _list_told(_split(output)):
+        for said, times in _read(line):
+            counted[_digest(said)] += times
         if len(counted) > _MOST:
             return None
     return dict(counted)
@@ -155,35 +163,39 @@ def _digest(said: str) -> str:
     return hashlib.sha256(said.encode(errors="replace")).hexdigest()[:16]
 
 
-def _choose_mistakes(lines: Sequence[str]) -> list[str]:
-    placed = list(_list_placed(lines))
-    headlines = (line for line in lines if not _NAMES_A_PLACE.search(line) and _HEADLINE.match(line))
-    return [*placed, *(part for line in headlines for part in line.split("; "))]
-
-
-def _list_placed(lines: Sequence[str]) -> Iterator[str]:
-    """The lines that name a place; with their file and their text, where these stand on lines of their own."""
+def _list_told(lines: Sequence[str]) -> Iterator[str]:
+    """The lines without the code around a place; with their file and their text, where these stand on their own."""
     file = before = ""
+    place = -_FAR
     for line in lines:
+        if around := _AROUND.fullmatch(line):
+            number = int(around["number"])
+            if number == place or abs(number - place) > _FAR:
+                yield around["code"] if number == place else line
+            continue
         if arrow := _ARROW.match(line):
             yield f"{arrow['place']}: {before}"
         elif _BELOW_FILE.match(line):
             yield f"{file}:{line.strip()}"
-        elif _NAMES_A_PLACE.search(line):
+        else:
             yield line
+        if at := _AT.search(line):
+            place = int(at[1] or at[2])
         file = line if " " not in line else file
         before = line.strip()
 
 
-def _read(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """What each line says, and how often: as often as it counts failures, once if it counts none."""
-    for line in lines:
-        counts = [_count(found) for found in _COUNTED.finditer(line)]
-        said = _COUNTED.sub(lambda found: f"{found['word'] or ''}#", _VARYING.sub("#", line))
-        said = _PLACE.sub("", said).strip()
-        is_finding = _IS_FINDING.match(line) is not None  # a file and a place, then rule and text: all of it counts
-        said = said if is_finding else _NUMBER.sub("#", said)
-        if not counts:
+def _read(line: str) -> Iterator[tuple[str, int]]:
+    """What a line says, once, and its numbers; those of a mistake itself belong to what is said."""
+    plain = _VARYING.sub("#", line)
+    if _IS_FINDING.match(line) or len(_NUMBER.findall(plain)) > _MOST_NUMBERS:
+        yield " ".join(_PLACE.sub("", plain).split()), 1
+        return
+    for part in _PLACE.sub("", _ALSO_VARYING.sub("#", plain)).split("; "):
+        numbers = _NUMBER.findall(part)
+        said = " ".join(_NUMBER.sub("#", part).split())
+        said = _PLURAL.sub("", said) if numbers else said
+        if re.search(r"\w", said):
             yield said, 1
-        for index, count in enumerate(counts):
-            yield f"{index} {_PLURAL.sub('', said)}", count
+        for index, number in enumerate(numbers):
+            yield f"{index} {said}", int(number)

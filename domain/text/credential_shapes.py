@@ -39,7 +39,7 @@ def _is_no_name(value: str) -> bool:
 
 def _is_literal(value: str) -> bool:
     """Whether a part of a URL is a real value, not a placeholder."""
-    return not re.match(r"[${<%*\[&]|.*[}>%]$|(?:pass|passwd|password|pwd)$", value)
+    return not re.match(r"[${<*\[&]|%(?![0-9A-Fa-f]{2})|.*[}>%]$|(?:pass|passwd|password|pwd)$", value)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ _PLACEHOLDER = re.compile(
     r"change[-_ ]?(me|it|this)|replace|your|example|sample|dummy|fake|mock|test|todo|fixme|placeholder|insert|redact|"
     r"hidden|masked|secret|passw|pwd|credential|token|xxx|\*\*\*|\.\.\.|foo|bar(?!\w*\d)|baz|null|none|undefined|default|"
     r"lorem|qwert|12345|abcdef|deadbeef|notreal|invalid|unused|supersafe|admin|postgres|guest|root|\$\{|\{\{|%\(|\$\(|"
-    r"^[$@<\[{%]|^env[.:]|^(vault|ssm|op|sops|arn|aws-sm|kms|keyring|file|ref|enc):|^ENC\[|environ|getenv|process\.env",
+    r"^[$@<\[{]|^%(?:[({<\[]|[a-z]?$|.*%$)|^env[.:]|^(vault|ssm|op|sops|arn|aws-sm|kms|keyring|file|ref|enc):|^ENC\[|environ|getenv|process\.env",
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(r"^[A-Za-z_]\w*([.:]+[A-Za-z_]\w*)+$|^[a-z]+://|^[./~]|^[A-Z][A-Z0-9_]+$|^[a-z0-9]+(-[a-z]+)+$")
@@ -60,7 +60,8 @@ def is_credential(value: str) -> bool:
 
 
 _STANDS_FOR_ONE = re.compile(
-    r"^[$@<\[{%*.!#]|\$\{|\{\{|%\(|\$\(|^[a-z]+://|^(?:vault|ssm|op|sops|env|file|ref|enc):|^ENC\[", re.IGNORECASE
+    r"^[$@<\[{*.!#]|^%(?:[({<\[]|[a-z]?$|.*%$)|\$\{|\{\{|%\(|\$\(|^[a-z]+://|^(?:vault|ssm|op|sops|env|file|ref|enc):|^ENC\[",
+    re.IGNORECASE,
 )
 _NAME = re.compile(r"[A-Za-z_$][\w$-]*(?:(?:\.|::|->)[A-Za-z_$][\w$-]*)+|[A-Za-z_$-]+\d{0,3}")
 _PATH = re.compile(r"[a-z0-9_.~-]*(?:/[a-z0-9_.-]+)+/?")

@@ -1,31 +1,22 @@
-"""Finds what people who approve a deployment are told of it, and which merges go live with it.
+"""Finds what people who approve a deployment are told of it: commits, risk, findings, tests and checks."""
 
-Those are all since what its environment runs, each with its review: commits, risk, findings, tests and checks.
-"""
+from collections.abc import Sequence
 
-from collections.abc import Mapping, Sequence
-
-import structlog
-
-from domain.config.configuration import Configuration
-from domain.deployments.deployment import MOST, Deployment, DeploymentState, LiveContents, LiveMerge, limit
+from domain.deployments.deployment import Deployment, LiveContents, LiveMerge
 from domain.errors import CodeAccessError, NotFound
-from domain.gates import GateState
 from domain.github.pull_requests import ReportedCheck
 from domain.review.review import Review
 from domain.runs.run import Run
 from domain.text.escaping import escape, inline_code
-from memory.deployments import deployments
-from memory.gates import gates
 from memory.runs import checkpoints, runs
 from pipeline.checkout import fetch_commits
 from pipeline.context import Services
-from safety.gates import list_protected
 
 _MOST_COMMITS = 10
 _MOST_CHECKS = 10
 _MOST_MERGES = 15
 _MOST_FINDINGS = 5
+_MOST_UNDONE = 5
 _TRAILER = "Forge-Run"
 
 
@@ -55,14 +46,21 @@ def describe_failure(failed: Deployment | None) -> tuple[str, ...]:
 
 def describe_contents(contents: LiveContents | None) -> tuple[str, ...]:
     """Every merge that goes live, with its verdict, each fact in Markdown."""
-    if contents is None or not (contents.merges or not contents.is_whole):
+    if contents is None or not (contents.merges or contents.undone or not contents.is_whole):
         return ()
     risk = contents.risk.value if contents.risk is not None else "not known, so it counts as high"
     told = [_describe_merge(each) for each in contents.merges[:_MOST_MERGES]]
     left = len(contents.merges) - _MOST_MERGES
     more = [f"and {left} more"] if left > 0 else []
     lacking = [] if contents.is_whole else ["and what could not be read, or is too much to look at"]
-    return (f"Risk of all that goes live: {risk}", f"Goes live: {'; '.join([*told, *more, *lacking])}")
+    undone = [f"Goes away: {_describe_undone(contents.undone)}"] if contents.undone else []
+    return (f"Risk of all that goes live: {risk}", f"Goes live: {'; '.join([*told, *more, *lacking])}", *undone)
+
+
+def _describe_undone(commits: Sequence[tuple[str, str]]) -> str:
+    named = [f"{inline_code(sha[:7])} {escape(subject, 80)}" for sha, subject in commits[:_MOST_UNDONE]]
+    more = f"; and {len(commits) - _MOST_UNDONE} more" if len(commits) > _MOST_UNDONE else ""
+    return f"{'; '.join(named)}{more} (it runs here, and the branch was rewritten without it)"
 
 
 def _describe_merge(merge: LiveMerge) -> str:
@@ -113,70 +111,3 @@ def _list_checks(reported: Sequence[ReportedCheck], *, own: bool) -> str:
     shown = [each for each in reported if own or not each.name.startswith("Forge / ")]
     named = ", ".join(f"{inline_code(each.name)} {each.conclusion}" for each in shown[:_MOST_CHECKS])
     return named or "none were reported"
-
-
-_PAST = 100  # earlier deployments to an environment that are looked at
-log = structlog.get_logger(__name__)
-
-
-async def load_contents(
-    services: Services, run: Run, deployment: Deployment, configuration: Configuration
-) -> LiveContents | None:
-    """What goes live; None where Forge does not know what the environment runs."""
-    if not deployment.previous_sha:
-        return None
-    before, after = deployment.previous_sha, deployment.sha
-    try:
-        mirror = await fetch_commits(services, run.repository, run.number, after, before)
-        commits = await mirror.list_first_parents(before, after, MOST + 1)
-    except (CodeAccessError, NotFound) as error:
-        log.warning("deployment.not_compared", repository=run.repository.id, error=str(error))
-        return LiveContents(is_whole=False)
-    refused, went_back = await _load_past(services, deployment, [sha for sha, _ in commits])
-    described = [await _describe(services, run, configuration, sha, title) for sha, title in commits]
-    return limit(
-        [
-            each.model_copy(update={"refused_by": refused.get(each.sha, ""), "went_back": each.sha in went_back})
-            for each in described
-        ]
-    )
-
-
-async def _describe(services: Services, run: Run, configuration: Configuration, sha: str, title: str) -> LiveMerge:
-    pull = await services.host.find_merged_pull(run.repository, sha)
-    if pull is None:
-        return LiveMerge(sha=sha, title=title)
-    known = LiveMerge(sha=sha, title=pull.title or title, number=pull.number)
-    review = await load_review_of(services, run.repository.id, pull.number)
-    if review is None or review.head_sha != pull.head_sha:
-        return known
-    return known.model_copy(
-        update={
-            "risk": review.risk.level_unasked,
-            "verdict": review.decision.value.replace("_", " "),
-            "findings": len(review.findings),
-            "is_protected": bool(list_protected(review.changed, configuration)),
-        }
-    )
-
-
-async def _load_past(
-    services: Services, deployment: Deployment, commits: Sequence[str]
-) -> tuple[Mapping[str, str], frozenset[str]]:
-    """Who rejected which commit for this environment, and which ones it ran, or may have run, and does not any more.
-
-    :param commits: that go live, the newest first: whoever deployed one, deployed what is behind it.
-    """
-    database, where = services.database, (deployment.repository_id, deployment.environment)
-    there = await deployments.find_there(database, *where)
-    refused: dict[str, str] = {}
-    went_back: set[str] = set()
-    for past in await deployments.list_latest(database, *where, limit=_PAST):
-        if past.sha not in commits or past.run_id in {deployment.run_id, "" if there is None else there.run_id}:
-            continue
-        if past.state.is_over and past.state is not DeploymentState.stopped:
-            went_back.update(commits[commits.index(past.sha) :])
-        for gate in await gates.list_for_run(database, past.run_id):
-            if gate.state is GateState.rejected and gate.decision is not None:
-                refused[past.sha] = gate.decision.by_login
-    return refused, frozenset(went_back)

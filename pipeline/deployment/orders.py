@@ -24,7 +24,6 @@ from messages import deployments as texts
 from pipeline.checkout import fetch_commits
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.deployment.facts import load_review_of
 
 log = structlog.get_logger(__name__)
 _SKEW = timedelta(minutes=1)  # between GitHub's clock and ours
@@ -49,7 +48,6 @@ async def order_merged(
     configuration = loaded.configuration
     if await permits.find_pauser(services.database, repository) is not None:
         return []
-    risk = await _find_risk(services, repository, live)
     ordered: list[Ordered] = []
     for environment in configuration.deploy.merge_environments:
         if await _is_included(services, repository, live, environment):
@@ -62,7 +60,7 @@ async def order_merged(
             is_production=configuration.deploy.is_production(environment),
             sha=live.merge_sha,
             cause=Cause.merge,
-            risk=risk,
+            risk=None,
             sender=sender,
         )
         ordered.append(await _admit(services, order, ""))
@@ -111,7 +109,7 @@ async def order_deployment(
         is_production=is_production,
         sha=sha,
         cause=Cause.command,
-        risk=None if live is None else await _find_risk(services, repository, live),
+        risk=None,
         sender=sender,
     )
     answer = texts.confirm_order(environment, sha, is_production=is_production)
@@ -222,12 +220,6 @@ def _refuse(known: dict[str, Environment], environment: str) -> str | None:
     if environment not in known:
         return texts.refuse_environment(environment, [*known])
     return texts.refuse_never(environment) if known[environment].trigger == "never" else None
-
-
-async def _find_risk(services: Services, repository: RepositoryRef, live: PullRequest) -> RiskLevel | None:
-    """The risk of a pull request, if exactly what was merged was reviewed."""
-    review = await load_review_of(services, repository.id, live.number)
-    return review.risk.level_unasked if review is not None and review.head_sha == live.head_sha else None
 
 
 async def _is_included(services: Services, repository: RepositoryRef, live: PullRequest, environment: str) -> bool:

@@ -15,16 +15,15 @@ from memory.repositories import permits
 from memory.runs import outbox, runs
 from pipeline.config import loading
 from pipeline.context import Services
+from pipeline.deployment.contents import load_contents
 from pipeline.deployment.facts import (
     describe_change,
     describe_checks,
     describe_contents,
     describe_failure,
     describe_review,
-    load_contents,
     load_review_of,
 )
-from safety.gates import list_protected
 
 
 class DeploymentPlan(BaseModel):
@@ -75,17 +74,17 @@ async def load_plan(services: Services, run: Run, deployment: Deployment) -> Dep
     contents = (
         None if deployment.cause is Cause.rollback else await load_contents(services, run, deployment, configuration)
     )
-    risk = deployment.risk if contents is None else contents.risk
     failed = await deployments.find_failure(services.database, run.repository.id, deployment.environment)
-    if failed is not None and deployment.cause is not Cause.rollback:
-        risk = None
-    is_reviewed = review is not None and not list_protected(review.changed, configuration)
+    if deployment.cause is Cause.rollback:
+        risk = deployment.risk
+    else:  # the first deployment brings everything, and nobody knows what a failed one left
+        risk = None if contents is None or failed is not None else contents.risk
     await deployments.keep_risk(services.database, run.id, risk)
     facts = (
         *describe_failure(failed),
         *await describe_change(services, run, deployment),
         *describe_contents(contents),
-        *describe_review(None if deployment.risk is None else review),
+        *describe_review(review if contents is not None and contents.is_as_reviewed(run.number) else None),
         *await describe_checks(services, run, review),
     )
     owner = await outbox.find_proposing_run(services.database, run.repository.id, run.number)
@@ -97,7 +96,7 @@ async def load_plan(services: Services, run: Run, deployment: Deployment) -> Dep
         obstacle=obstacle,
         facts=facts,
         requester=deployment.ordered_by,
-        touches_protected=not is_reviewed if contents is None else contents.touches_protected,
+        touches_protected=contents is None or contents.touches_protected,
         risk=risk,
         refused=() if contents is None else tuple(contents.refusals),
         numbers=(run.number,) if issue is None else (run.number, issue.number),

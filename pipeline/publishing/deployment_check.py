@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from domain.deployments.deployment import CHECK_ID_PREFIX, DeploymentState, Wish
+from domain.deployments.deployment import CHECK_ID_PREFIX, Deployment, DeploymentState, Wish
 from domain.errors import Forbidden, NotFound
 from domain.github.checks import Button, CheckRun
 from domain.review.review import Conclusion
@@ -89,7 +89,7 @@ class DeploymentCheck:
             update={
                 "conclusion": conclusion,
                 "status": "completed" if conclusion else "queued" if state is DeploymentState.queued else "in_progress",
-                "buttons": _list_buttons(state),
+                "buttons": _list_buttons(report.deployment),
             }
         )
 
@@ -108,10 +108,12 @@ def _build_check(run: Run, external_id: str, environment: str, text: CheckText) 
     )
 
 
-def _list_buttons(state: DeploymentState) -> tuple[Button, ...]:
+def _list_buttons(deployment: Deployment) -> tuple[Button, ...]:
     """GitHub shows them once a check is completed; before that there are the commands."""
+    state = deployment.state
+    back = (_ROLL_BACK,) if deployment.previous_sha else ()
     if state is DeploymentState.holding:
-        return (_GO_ON, _ROLL_BACK)
+        return (_GO_ON, *back)
     if state.is_there:
-        return (_ROLL_BACK,)
-    return () if state.is_over or state.is_untouched or state is DeploymentState.rolling_back else (_HOLD, _ROLL_BACK)
+        return back
+    return () if state.is_over or state.is_untouched or state is DeploymentState.rolling_back else (_HOLD, *back)

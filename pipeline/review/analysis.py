@@ -15,7 +15,7 @@ from memory.runs import checkpoints, runs
 from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services
 from pipeline.review.avoidance import build_avoidance_check, end_orphaned_scopes
-from pipeline.review.base_branch import add_base, build_for_base
+from pipeline.review.base_branch import add_base, build_for_base, leave_to_base, list_already
 from pipeline.run_context import run_while_current
 from pipeline.verdicts.settings import RunSettings, is_own_pull_request
 from pipeline.verdicts.suppression import apply_dismissals
@@ -66,7 +66,9 @@ class ReviewAnalysis:
         renamed = {each.path: each.old_path for each in change.touched if each.old_path is not None}
         settled = await self._find_settled(earlier)
         followed = await asyncio.to_thread(follow, checked.findings, earlier, renamed, settled)
-        checked = checked.model_copy(update={"findings": followed})
+        checked = leave_to_base(
+            checked.model_copy(update={"findings": followed}), await list_already(mirror, run, change)
+        )
         return await add_base(checked, mirror, run, settings, change)
 
     async def _find_settled(self, earlier: Sequence[Finding]) -> Collection[str]:

@@ -63,6 +63,31 @@ async def add_base(
     return checked.model_copy(update=of_base)
 
 
+async def list_already(mirror: Mirror, run: Run, change: Change) -> tuple[str, ...]:
+    """The paths at head that the base branch has identically, as after a squash of the pull request below this one.
+
+    Merging changes nothing there, so nothing of it is this pull request's to mend.
+    """
+    changed = {each.path: each.new_blob for each in change.files if each.new_blob is not None}
+    there = await mirror.blobs(run.base_sha, [path.encode() for path in changed])
+    return tuple(path for path, blob in changed.items() if there.get(path.encode()) == blob)
+
+
+def leave_to_base(checked: CheckedChange, already: tuple[str, ...]) -> CheckedChange:
+    """The result without findings in files that the base branch has identically, and with a word about it."""
+    left = [each for each in checked.findings if each.path in already]
+    paths = dict.fromkeys(each.path for each in left)
+    told = [f"Findings in {', '.join(paths)} are left out: the base branch has that exactly so."] if left else []
+    layers = [
+        each.model_copy(update={"note": " ".join(filter(None, [each.note, *told])) or None})
+        if any(finding.layer is each.layer for finding in left)
+        else each
+        for each in checked.layers
+    ]
+    kept = tuple(each for each in checked.findings if each.path not in already)
+    return checked.model_copy(update={"already": already, "findings": kept, "layers": tuple(layers)})
+
+
 async def _find_only_base(mirror: Mirror, pull_request: PullRequest, merge_base: str) -> str:
     """The base branch, where the review holds for it alone; empty where the default branch would get the same change.
 
@@ -82,6 +107,7 @@ async def _find_only_base(mirror: Mirror, pull_request: PullRequest, merge_base:
 async def build_for_base(services: Services, run: Run, checked: CheckedChange, model: ModelPart) -> Review:
     """The review of all layers. Where the branch requires the check, a person is asked about unread source."""
     kept = {"kept_approval": await find_kept_approval(services, run, checked.protected)}
+    model = model.model_copy(update={"findings": tuple(f for f in model.findings if f.path not in checked.already)})
     built = reviewer.build_review(checked, model).model_copy(update=kept)
     if built.unread.paths and built.unread.then is IfUnread.neutral and await requires_check(services, run):
         asking = checked.model_copy(update={"if_unread": IfUnread.ask})

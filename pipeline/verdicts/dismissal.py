@@ -1,6 +1,6 @@
-"""Dismisses findings, for a command, a reply in words, or a resolved thread."""
+"""Dismisses findings, for a command, a reply in words, or a resolved thread, and tells which passed before."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.commands import Sender
@@ -11,11 +11,15 @@ from domain.review.inline_comments import Remark
 from domain.runs.run import RepositoryRef
 from domain.slash.commands import Dismiss
 from memory.findings import feedback
+from memory.gates import gates
+from memory.runs import runs
 from pipeline.context import Services
 from pipeline.gates.actor import load_actor_for
 from pipeline.verdicts import update
+from pipeline.verdicts.earlier_tests import load_approved
 from pipeline.verdicts.suppression import load_memory_settings
 from safety.authorization import is_waived
+from safety.gates import list_answered, list_still_accepted
 
 
 @dataclass(frozen=True)
@@ -64,3 +68,16 @@ async def is_confirmed(services: Services, repository: RepositoryRef, number: in
     """Whether somebody said that a finding is right; then only a command dismisses it, which asks who may overrule."""
     said = await feedback.load_standing(services.database, repository.id, number, [finding])
     return any(each.word is Word.confirmed for each in said.values())
+
+
+async def list_let_pass(
+    services: Services, repository: RepositoryRef, number: int, found: Sequence[Finding]
+) -> set[str]:
+    """The fingerprints of the findings that somebody let pass with ``destructive``, as far as that holds now."""
+    past = await runs.list_for_pull_request(services.database, repository.id, number)
+    if not past:
+        return set()
+    newest = past[0].run
+    accepted = await load_approved(services, newest, number)
+    here = list_answered(await gates.list_for_run(services.database, newest.id))
+    return here | list_still_accepted(found, accepted)

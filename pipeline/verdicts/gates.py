@@ -53,6 +53,7 @@ class ReviewGates:
         """
         # Once more: people may have dismissed findings since the review was built.
         review = await apply_dismissals(self._services, self._run, review, self._configuration)
+        await self._take_back(review)
         known = await gates.list_for_run(self._services.database, self._run.id)
         wanted = await self._list_wanted(review, known)
         live = [await open_gate(self._services, self._run, request) for request in wanted]
@@ -63,12 +64,19 @@ class ReviewGates:
         keep = [gate.id for gate in (*elsewhere, *live) if goes_on]  # a run that ended asks nothing any more
         why = "ended" if ended else "settled"
         await gates.void(self._services.database, self._run.id, keep, why, self._services.clock.now())
-        await gates.take_back(self._services.database, _list_taken_back(review, known), self._services.clock.now())
         every = await show_gates(self._services, self._run)
         verdict = apply_blocking_gates(
             apply_answers(review, every), [gate for gate in every if gate.id in {each.id for each in live}]
         )
         return outcome, await self._name_postponed(verdict)
+
+    async def show_taken_back(self, review: Review) -> None:
+        """Void what confirmed a finding that nobody confirms any more, and show that; may be repeated.
+
+        :raises Superseded: if another run owns the pull request.
+        """
+        if await self._take_back(review):
+            await show_gates(self._services, self._run)
 
     async def expect_verdict(self, review: Review) -> Review:
         """The review with the verdict that it has as long as its questions wait, with the answers so far.
@@ -92,6 +100,12 @@ class ReviewGates:
             return review
         later = list_postponed(review, self._configuration, await self._build_context(review))
         return review.model_copy(update={"reasons": (*review.reasons, *later)})
+
+    async def _take_back(self, review: Review) -> Sequence[str]:
+        known = await gates.list_for_run(self._services.database, self._run.id)
+        ids = _list_taken_back(review, known)
+        await gates.take_back(self._services.database, ids, self._services.clock.now())
+        return ids
 
     async def _list_wanted(self, review: Review, known: Sequence[Gate]) -> Sequence[GateRequest]:
         if self._configuration.review.dry_run:  # nothing is posted, so nobody can answer

@@ -52,6 +52,7 @@ async def update_verdict(
         if not await checkpoints.replace_review(services.database, run, review, now, services.clock.now()):
             continue
         try:
+            await ReviewGates(services, run, settings.configuration, settings.pull_request).show_taken_back(now)
             await _show_verdict(services, run, now, cause if attempt == 0 else f"{cause}, {attempt}")
         except Superseded:
             return

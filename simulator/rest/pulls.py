@@ -34,7 +34,9 @@ def list_pulls(call: Call) -> Answer:
 def list_pulls_of_commit(call: Call) -> Answer:
     """Those by which a commit came into its branch, or whose head it is."""
     repository, sha = call.repository("pull_requests:read"), call.params["sha"]
-    found = [pull for pull in reversed(repository.pulls()) if sha in (pull.merge_commit_sha, pull.head_sha)]
+    found = [
+        pull for pull in reversed(repository.pulls()) if sha == pull.head_sha or pull_requests.has_brought(pull, sha)
+    ]
     return call.page(found, lambda pull: pull_json.brief_pull(call.world, pull))
 
 

@@ -99,6 +99,31 @@ SEES = (
     + MANY
     + ("if 'discount' in inspect.getsource(shop.cart):\n    print('shop/cart.py:2: error: NEW')\nraise SystemExit(1)\n")
 )
+LEAK = "Finding: REDACTED\nRuleID: {}\nFile: {}\nLine: {}\n12:0{}PM WRN leaks found: {}\n"
+ISSUE = ">> Issue: [{}] {}\n   Severity: High\n   Location: ./shop/cart.py:{}:4\n{}\ttotal(cart)\n"
+CYCLE = "package shop\n\timports shop/auth: import cycle not allowed\n"
+
+
+def fail_saying(base: str, head: str) -> str:
+    """A check that fails with and without the change."""
+    return (
+        "import shop.cart, inspect\n"
+        f"print({head!r} if 'discount' in inspect.getsource(shop.cart) else {base!r})\nraise SystemExit(1)\n"
+    )
+
+
+SAYS = {
+    "gitleaks": (
+        LEAK.format("generic-api-key", "a.py", 3, 3, 1),
+        LEAK.format("generic-api-key", "a.py", 9, 4, 1) + LEAK.format("aws-access-token", "shop/cart.py", 2, 4, 2),
+    ),
+    "bandit": (ISSUE.format("B101", "assert", 3, 3), ISSUE.format("B602", "shell=True", 3, 3)),
+    "go": ("a.go:3:2: undefined: x\n", f"a.go:3:2: undefined: x\n{CYCLE}"),
+    "old": (
+        LEAK.format("aws-access-token", "a.py", 3, 3, 2) + ISSUE.format("B101", "assert", 3, 3),
+        LEAK.format("aws-access-token", "a.py", 9, 4, 1) + ISSUE.format("B101", "assert", 7, 7),
+    ),
+}
 NOT_OK = "print('ok 2 - total' if 'discount' not in open('shop/cart.py').read() else 'not ok 2 - total')\n"
 
 
@@ -108,6 +133,11 @@ NOT_OK = "print('ok 2 - total' if 'discount' not in open('shop/cart.py').read() 
         (f"{OLD}{NOT_OK}raise SystemExit(1)\n", "", "action_required", "As before the change, the tests show nothing"),
         ("", SEES, "failure", "ended with exit status 1"),
         ("", f"{MANY}raise SystemExit(1)\n", "success", "as it does without this change"),
+        *(
+            ("", fail_saying(*SAYS[tool]), "failure", "ended with exit status 1")
+            for tool in ("gitleaks", "bandit", "go")
+        ),
+        ("", fail_saying(*SAYS["old"]), "success", "as it does without this change"),
     ],
 )
 async def test_what_fails_anew_never_passes_for_what_failed_before(

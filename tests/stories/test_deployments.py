@@ -38,6 +38,16 @@ async def test_it_is_deployed_step_by_step(story: Story, service: ToyService) ->
     assert (run.state, run.reason, run.trigger) == ("completed", ReasonCode.deployed, "deployment")
 
 
+async def test_the_first_one_offers_no_way_back(story: Story, service: ToyService) -> None:
+    scene = await open_deployments(story, service)
+    first = await scene.merge()
+    await scene.comment(scene.alice, "/forge deploy staging")
+    await scene.run_on()
+    check = scene.check(first, "staging")
+    assert (check.conclusion, [action["label"] for action in check.actions]) == ("success", [])
+    assert "Forge knows nothing that it could go back to." in scene.end()
+
+
 async def test_a_merge_is_deployed_whatever_github_does_not_say_about_its_commits(
     story: Story, service: ToyService
 ) -> None:

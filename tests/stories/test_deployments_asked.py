@@ -86,6 +86,7 @@ async def test_an_announced_deployment_can_be_stopped(story: Story, service: Toy
     scene = await open_deployments(story, service, trigger="merge", top="", more="")
     database, now = story.forge.services.database, story.clock.now()
     await automation_level.set_level(database, scene.repository.id, 3, "carol", "the story's beginning", now)
+    await scene.was_deployed()
     await scene.merge("# Shop\n\nWe sell things.\n", path="README.md")
     assert "is stopped" in await scene.comment(scene.alice, "/forge deploy staging cancel")
     latest = await scene.get_latest()

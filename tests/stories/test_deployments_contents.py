@@ -1,6 +1,9 @@
 """What goes live is judged as a whole: nothing hides behind a harmless merge, and nothing waits for another environment."""
 
+import pytest
+
 from domain.deployments.deployment import DeploymentState
+from domain.review.review import RiskLevel
 from memory.repositories import automation_level
 from tests.stories.driver import Story
 from tests.world.deployments import DeploymentScene, open_deployments
@@ -9,11 +12,12 @@ from tests.world.toy_service import ToyService
 DANGEROUS = "import subprocess\n\n\ndef price(amount):\n    return subprocess.run(f'price {amount}', shell=True)\n"
 
 
-async def _open(story: Story, service: ToyService, level: int = 3) -> DeploymentScene:
+async def _open(story: Story, service: ToyService, level: int = 3, *, was_deployed: bool = True) -> DeploymentScene:
     scene = await open_deployments(story, service, trigger="merge", top="", more="")
     database, now = story.forge.services.database, story.clock.now()
     await automation_level.set_level(database, scene.repository.id, level, "carol", "the story's beginning", now)
-    await scene.was_deployed()
+    if was_deployed:
+        await scene.was_deployed()
     return scene
 
 
@@ -113,6 +117,63 @@ async def test_what_nobody_reviewed_is_not_known(story: Story, service: ToyServi
     assert story.gates(scene.pull) == ["staging_deploy"]
     assert "pushed directly, nobody reviewed it" in _question(story, scene)
     assert service.history == []
+    story.pass_over(scene.pull)
+
+
+async def test_a_merge_by_hand_is_not_what_was_reviewed(story: Story, service: ToyService) -> None:
+    """It may hold code that nobody read, put in where it was merged or where a conflict was resolved."""
+    scene = await _open(story, service)
+    await scene.open_pull({"README.md": "# Shop\n\nWe sell things.\n"})
+    await scene.merge_by_hand({"app.py": DANGEROUS})
+    assert story.gates(scene.pull) == ["staging_deploy"]
+    assert "not reviewed as it was merged" in _question(story, scene)
+    deployment = await scene.get_latest()
+    assert (deployment.risk, service.history) == (None, [])
+    story.pass_over(scene.pull)
+
+
+@pytest.mark.parametrize("method", ["merge", "squash", "rebase"])
+async def test_what_was_merged_as_reviewed_goes_live(story: Story, service: ToyService, method: str) -> None:
+    """Also beside what came to the branch meanwhile, and with several commits."""
+    scene = await _open(story, service)
+    await scene.open_pull({"README.md": "# Shop\n\nWe sell things.\n"})
+    await scene.alice.push(scene.repository, scene.pull.head_ref, {"NEWS.md": "# News\n"})
+    await story.settle()
+    await scene.carol.push(scene.repository, "main", {"app.py": "def price(amount):\n    return amount * 3\n"})
+    await scene.was_deployed()
+    scene.repository.merge_methods = {method}
+    after = await scene.carol.merge(scene.pull, method)
+    await story.settle()
+    story.clock.move(minutes=10)
+    await story.settle()
+    await scene.run_on()
+    assert service.history[-1:] == [(after, 100)]
+    assert (await scene.get_latest()).risk == RiskLevel.low
+    story.pass_over(scene.pull)
+
+
+async def test_nothing_goes_away_unasked(story: Story, service: ToyService) -> None:
+    """Whoever rewrites the branch takes back what runs there, and no review shows it."""
+    scene = await _open(story, service)
+    start = scene.repository.git.refs()["refs/heads/main"]
+    guarded = "def price(amount):\n    assert amount > 0\n    return amount\n"
+    await scene.carol.push(scene.repository, "main", {"app.py": guarded}, "Refuse a negative amount")
+    await scene.was_deployed()
+    await scene.carol.reset_branch(scene.repository, "main", start)
+    await scene.merge("# Shop\n\nWe sell things.\n", path="README.md")
+    assert story.gates(scene.pull) == ["staging_deploy"]
+    assert "Refuse a negative amount (it runs here, and the branch was rewritten without it)" in _question(story, scene)
+    assert ((await scene.get_latest()).risk, service.history) == (None, [])
+    story.pass_over(scene.pull)
+
+
+async def test_the_first_deployment_is_not_known(story: Story, service: ToyService) -> None:
+    """It brings all that the branch has, and not the last merge alone."""
+    scene = await _open(story, service, was_deployed=False)
+    await scene.merge("# Shop\n\nWe sell things.\n", path="README.md")
+    assert story.gates(scene.pull) == ["staging_deploy"]
+    assert "Everything is new: Forge deployed nothing here before." in _question(story, scene)
+    assert ((await scene.get_latest()).risk, service.history) == (None, [])
     story.pass_over(scene.pull)
 
 

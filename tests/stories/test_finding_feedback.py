@@ -199,6 +199,49 @@ async def test_a_word_that_was_taken_back_leaves_no_red_gate(story: Story) -> No
     story.pass_over(scene.pull)
 
 
+async def test_a_word_that_was_taken_back_leaves_none_where_nothing_else_is_asked(story: Story) -> None:
+    """Something else blocks, so nothing goes on after it, and what is shown of the gate has to change at once."""
+    scene = await _begin(story, {**skip("north"), "shop.py": "def total(prices):\n    return missing\n"})
+    [name] = story.finding_names(scene.pull, "avoidance/")
+    await scene.say(scene.alice, f"/forge dismiss {name} it is tested elsewhere")
+    await scene.say(scene.carol, f"/forge confirm {name} they still matter")
+    [gate] = story.github.check_runs(scene.repository, scene.pull.head_sha, "Forge / gate: false_positive")
+    assert gate.conclusion == "failure"
+    await scene.say(scene.carol, f"/forge undismiss {name}")
+    assert (scene.conclusion, scene.gates) == ("failure", [])
+    [gate] = story.github.check_runs(scene.repository, scene.pull.head_sha, "Forge / gate: false_positive")
+    assert gate.conclusion == "cancelled"
+    assert "the answer was taken back" in (gate.summary or "")
+    story.pass_over(scene.pull)
+
+
+async def test_a_doubt_asks_again_once_its_answer_was_taken_back(story: Story) -> None:
+    scenes = [await _begin(story)]
+    await scenes[0].say(scenes[0].bob, f"/forge dismiss {scenes[0].finding} it moved")
+    for region in ("south", "west"):
+        scenes.append(await scenes[0].propose(region, skip(region)))
+        if region == "south":
+            await scenes[1].say(scenes[1].bob, f"/forge dismiss {scenes[1].finding} it moved")
+    third = scenes[2]
+    await third.say(third.bob, f"/forge confirm {third.finding} this one matters")
+    assert third.conclusion == "failure"
+    await third.say(third.bob, f"/forge undismiss {third.finding}")
+    assert (third.conclusion, third.gates) == ("action_required", ["false_positive"])
+    for each in scenes:
+        story.pass_over(each.pull)
+
+
+async def test_what_was_approved_is_not_asked_again_by_its_author(story: Story) -> None:
+    scene = await _begin(story)
+    name = scene.finding
+    await scene.say(scene.carol, "/forge approve destructive with: north is gone")
+    said = await scene.say(scene.alice, f"/forge dismiss {name} it is tested elsewhere")
+    assert "`destructive` was approved with" in said
+    assert (scene.conclusion, scene.gates) == ("success", [])
+    assert not story.github.check_runs(scene.repository, scene.pull.head_sha, "Forge / gate: false_positive")
+    story.pass_over(scene.pull)
+
+
 async def test_silence_decides_nothing(story: Story) -> None:
     scene = await _begin(story)
     await scene.say(scene.alice, f"/forge dismiss {scene.finding} it is tested elsewhere")

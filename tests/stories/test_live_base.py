@@ -96,3 +96,22 @@ async def test_stacked_pull_requests(story: Story) -> None:
     assert story.check(repository, head).conclusion == "neutral"
     assert story.comments(second) == []
     assert [each.path for each in story.comments(first)] == ["first.py"]
+
+
+async def test_what_a_squash_brought_does_not_block_the_pull_request_above(story: Story) -> None:
+    """Its history still has the commits of the one below, and merging it changes nothing of them."""
+    repository, alice = story.repository({"app.py": "def main():\n    return 1\n"})
+    broken = {"app.py": "def main():\n    return missing\n"}
+    await alice.push(repository, "lower", broken, base="main")
+    lower = await alice.open_pull_request(repository, "lower")
+    head = await alice.push(repository, "upper", {"README.md": "# Shop\n"}, base="lower")
+    upper = await alice.open_pull_request(repository, "upper", "lower")
+    await story.settle()
+    await alice.merge(lower, "squash")
+    await alice.edit_base(upper, "main")
+    await story.settle()
+    check = story.check(repository, head)
+    assert check.conclusion != "failure"
+    assert "Findings in app.py are left out: the base branch has that exactly so." in (check.summary or "")
+    story.pass_over(lower)
+    story.pass_over(upper)

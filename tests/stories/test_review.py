@@ -194,6 +194,39 @@ async def test_a_new_lock_file_that_hides_another_is_compared_with_that(story: S
     assert "no longer what package-lock.json beside it says" in summary
 
 
+FETCHED = LOCK.replace(
+    '"1.0.0"', '"1.0.0", "resolved": "https://registry.example/left-1.0.0.tgz", "integrity": "sha512-a="'
+)
+HERE = LOCK.replace('"1.0.0"', '"1.0.0", "resolved": "file:test/left.tgz", "hasInstallScript": true')
+FROM_GIT = LOCK.replace('"1.0.0"', f'"1.0.0", "resolved": "git+ssh://git@github.com/evil/left.git#{"c" * 40}"')
+ASKS = {"package.json": '{"name": "web", "dependencies": {"left": "file:test/left.tgz"}}\n'}
+
+
+@pytest.mark.parametrize(
+    ("lock", "manifest", "conclusion", "says"),
+    [
+        (HERE, {}, "failure", "now comes from the repository itself"),
+        (HERE, {}, "failure", "would run a program as it is installed"),
+        (FROM_GIT, {}, "failure", "now comes from a git repository"),
+        (HERE, ASKS, "neutral", ""),  # the manifest waits for a reader
+    ],
+)
+async def test_a_lock_file_takes_from_elsewhere_only_what_the_manifest_asks_for(
+    story: Story, lock: str, manifest: dict[str, str], conclusion: str, says: str
+) -> None:
+    """The archive lies in the repository already, and only the lock file changes."""
+    files = {"package.json": '{"name": "web", "dependencies": {"left": "^1.0.0"}}\n', "package-lock.json": FETCHED}
+    repository, alice = story.repository({**files, "test/left.tgz": Blob(bytes(range(256)))})
+    head = await alice.push(repository, "feature", {"package-lock.json": lock, **manifest}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    check = story.check(repository, head)
+    assert check.conclusion == conclusion
+    told = "".join([check.summary or "", *(each.body for each in story.comments(pull))])
+    assert says in told
+    assert says or "now comes from" not in told
+
+
 async def test_huge_pull_request_is_never_approved_unseen(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
     files = {f"pkg/module_{number:03}.py": f"VALUE = {number}\n" for number in range(330)}

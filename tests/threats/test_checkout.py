@@ -11,13 +11,13 @@ import pytest
 
 from domain.errors import CodeAccessError, ToolError
 from tests.threats.levels import at_each_level
-from tests.unit.sandbox.machine import is_gone, mark_seconds
+from tests.unit.sandbox.machine import has_bubblewrap, is_gone, mark_seconds
 from tests.unit.workspace.remotes import Author
 from workspace.checkout import QUOTA, Checkout, check_out
 from workspace.git import Git
 from workspace.objects import Objects
 from workspace.sandbox import probing
-from workspace.sandbox.sandbox import LIMITS, Completed, Quota, Sandbox, SandboxCommand
+from workspace.sandbox.sandbox import BUBBLEWRAP, LIMITS, Completed, Quota, Sandbox, SandboxCommand
 
 
 @asynccontextmanager
@@ -144,6 +144,16 @@ async def test_t_s2_who_leaves_too_much_is_stopped_and_told(author: Author, leve
         done = await shell(checkout, f"cd {where}; {WILD[how]}", seconds=19)
     assert done.status is None
     assert done.seconds < 15
+    assert "Stopped: it left more than 20,000,000 bytes or 1,000 files" in done.stderr.data.decode()
+
+
+@pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")
+@pytest.mark.parametrize("where", ["/tmp", "/dev/shm"])
+async def test_t_s2_files_in_memory_are_counted_too(author: Author, where: str) -> None:
+    """Empty ones take none of the bytes that are allowed there."""
+    async with checkout_of(author, BUBBLEWRAP, SMALL) as checkout:
+        done = await shell(checkout, f"cd {where}; {WILD['many files']}", seconds=19)
+    assert done.status is None
     assert "Stopped: it left more than 20,000,000 bytes or 1,000 files" in done.stderr.data.decode()
 
 

@@ -95,7 +95,7 @@ class DeploymentScene:
         database, now = self.told.forge.services.database, self.told.clock.now()
         sha = self.repository.git.refs()["refs/heads/main"]
         order = deployments.DeploymentOrder(
-            admitted_by=f"before {len(self.pulls)}#{environment}",
+            admitted_by=f"before {sha}#{environment}",
             repository=self.ref,
             number=1,
             environment=environment,
@@ -121,14 +121,27 @@ class DeploymentScene:
 
     async def merge(self, text: str = CHANGED, path: str = "app.py") -> str:
         """alice changes something and carol merges it; the merged commit."""
-        branch = f"change-{len(self.pulls)}"
-        await self.alice.push(self.repository, branch, {path: text}, base="main")
-        pull = await self.alice.open_pull_request(self.repository, branch)
-        self.pulls.append(pull)
-        await self.told.settle()
-        sha = await self.carol.merge(pull)
+        await self.open_pull({path: text})
+        sha = await self.carol.merge(self.pull)
         await self.told.settle()
         return sha
+
+    async def open_pull(self, files: Mapping[str, str]) -> None:
+        """alice changes something."""
+        branch = f"change-{len(self.pulls)}"
+        await self.alice.push(self.repository, branch, files, base="main")
+        self.pulls.append(await self.alice.open_pull_request(self.repository, branch))
+        await self.told.settle()
+
+    async def merge_by_hand(self, files: Mapping[str, str]) -> None:
+        """carol merges at home, changes more files in the merge, and pushes it."""
+        git, signed = self.repository.git, (self.carol.account.signature, self.told.clock.now())
+        main, head = git.refs()["refs/heads/main"], self.pull.head_sha
+        clean = git.commit_tree(git.merge_tree(main, head).tree, [main, head], "Merge", *signed)
+        changed = await self.carol.push(self.repository, "at-home", files, base=clean)
+        by_hand = git.commit_tree(git.commit(changed).tree, [main, head], "Merge", *signed)
+        await self.carol.reset_branch(self.repository, "main", by_hand)
+        await self.told.settle()
 
     @property
     def pull(self) -> PullRequest:

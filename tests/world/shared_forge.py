@@ -149,7 +149,7 @@ LENDER = ForgeLender()
 def is_sharable(request: pytest.FixtureRequest, backend: str) -> bool:
     """Whether a story may use a Forge that told another one: on SQLite, unless it asks for its own.
 
-    A story that moves the clock by minutes, leaves work waiting or fails is the last one of its Forge in any case. What counts
-    from a process's start, or stops Forge, is marked ``own_forge``.
+    A story that moves the clock by minutes, leaves work waiting or fails is the last one of its Forge in any case. What
+    counts from a process's start, or stops Forge, is marked ``own_forge``.
     """
     return backend == "sqlite" and request.node.get_closest_marker("own_forge") is None

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from domain.errors import ErrorSeverity, ForgeError, Recovery
+from domain.errors import ForgeError, Recovery
 from domain.review.findings import Severity as Grade
 from domain.runs.patches import Constraint, Violation
 from workspace.diff import to_printable
@@ -14,8 +14,6 @@ class PatchRefused(ForgeError):
     :param violations: the reasons, at least one.
     """
 
-    source = "patch"
-    severity = ErrorSeverity.warning
     recovery = Recovery.fallback
 
     def __init__(self, violations: Sequence[Violation]) -> None:

@@ -18,6 +18,8 @@ def build_path(tools: Sequence[Path]) -> str:
 
 
 _MEGABYTE = 1 << 20
+IN_MEMORY = {"/tmp": 256 * _MEGABYTE, "/dev/shm": 64 * _MEGABYTE}
+"""The folders that a program may fill beside its own → how many bytes they take; their files are counted outside."""
 
 
 def command_line(
@@ -47,11 +49,11 @@ def command_line(
             argv += ["--symlink", str(target.readlink()), path]
         elif target.is_dir():
             argv += ["--ro-bind", path, path]
-    argv += ["--size", str(256 * _MEGABYTE), "--tmpfs", "/tmp"]
+    argv += ["--size", str(IN_MEMORY["/tmp"]), "--tmpfs", "/tmp"]
     for path in (*SYSTEM_FILES, *map(str, reads)):
         argv += ["--ro-bind-try", path, path]
     argv += ["--ro-bind-data", str(hosts), "/etc/hosts"]
-    argv += ["--dev", "/dev", "--size", str(64 * _MEGABYTE), "--tmpfs", "/dev/shm"]
+    argv += ["--dev", "/dev", "--size", str(IN_MEMORY["/dev/shm"]), "--tmpfs", "/dev/shm"]
     argv += ["--proc", "/proc"]
     argv += ["--ro-bind", str(folder), str(INSIDE), "--chdir", str(INSIDE / start)]
     for name in writable:

@@ -4,7 +4,10 @@ Engines of JavaScript, Go and Java reserve far more address space than they ever
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
+from pathlib import Path
 
 _LOOK = 0.05  # seconds between two looks: a second is enough for gigabytes
 _RESERVE = 512 << 20
@@ -91,6 +94,22 @@ def _explain_excess(members: Callable[[], Iterable[int]], most: int, reserve: in
     if available is not None and available < reserve:
         return f"less than {reserve:,} bytes of memory were left on the machine"
     return ""
+
+
+def count_files(processes: Iterable[int], folders: Iterable[str]) -> int:
+    """How many files folders hold that are only in the memory of processes, each with a file system of its own.
+
+    The size of such a file system says nothing of empty files, for which the kernel takes a kilobyte each.
+
+    :returns: 0 where none of the processes lets that be seen.
+    """
+    own = Path("/proc/self/ns/mnt").stat().st_ino
+    for process in processes:
+        with suppress(OSError):
+            if Path(f"/proc/{process}/ns/mnt").stat().st_ino != own:
+                disks = [os.statvfs(f"/proc/{process}/root{folder}") for folder in folders]
+                return sum(disk.f_files - disk.f_ffree for disk in disks)
+    return 0
 
 
 def _read_status(process: int) -> dict[str, int]:

@@ -27,8 +27,8 @@ from pathlib import Path
 from domain.errors import ToolError
 from workspace.sandbox import bubblewrap, registry_proxy
 from workspace.sandbox.accounts import UnixAccount
-from workspace.sandbox.launcher import BOOT, SYSTEM, choose_reserve, explain_excess
-from workspace.sandbox.memory import wait_for_excess
+from workspace.sandbox.launcher import BOOT, SYSTEM, choose_reserve, describe_overflow, explain_excess
+from workspace.sandbox.memory import count_files, wait_for_excess
 from workspace.sandbox.output import Capture, Output, wait_for_end
 from workspace.sandbox.registry_proxy import Address, Forwarder
 from workspace.sandbox.suspension import ProgramControl, list_group, list_processes, measure_work
@@ -235,7 +235,7 @@ class Sandbox:
             reserve = choose_reserve(str(command.folder))
             watching = [
                 asyncio.create_task(_stop_when_too_big(process.pid, command, level)),
-                asyncio.create_task(_stop_when_full(process.pid, command, reserve)),
+                asyncio.create_task(_stop_when_full(process.pid, command, reserve, level)),
                 asyncio.create_task(_stop_when_idle(process.pid, command, outputs, level)),
             ]
             control = command.control or ProgramControl()
@@ -438,13 +438,17 @@ def _be_first_to_go(argv: list[str]) -> list[str]:
     return [_SHELL, "-c", _FIRST_TO_GO, "sh", *argv]
 
 
-async def _stop_when_full(group: int, command: SandboxCommand, reserve: int) -> str:
+async def _stop_when_full(group: int, command: SandboxCommand, reserve: int, level: int) -> str:
     """Kill a group of processes as soon as its folders hold too much, and tell why. Never returns before that."""
     pause = _LOOK
     while True:
         await asyncio.sleep(pause)
         started = time.monotonic()
-        if why := await _explain_excess(command, reserve):
+        why = await _explain_excess(command, reserve)
+        if not why and level == BUBBLEWRAP:
+            files = await asyncio.to_thread(lambda: count_files(list_processes(group), bubblewrap.IN_MEMORY))
+            why = describe_overflow(command.quota.bytes, command.quota.files) if files > command.quota.files else ""
+        if why:
             _kill_group(group)
             return why
         pause = max(_LOOK, time.monotonic() - started)

@@ -1,4 +1,4 @@
-"""Our own table of insecure patterns in Dockerfiles and shell scripts.
+"""Our own table of insecure patterns in Dockerfiles, shell scripts and Pipfiles.
 
 Lines are matched as the shell sees them: continuation lines joined, comments left out.
 """
@@ -10,7 +10,7 @@ from typing import Literal
 
 from agents.review.checks.rule_texts import Danger
 
-Kind = Literal["docker", "shell"]
+Kind = Literal["docker", "shell", "pipfile"]
 _LONGEST_LINE = 4000
 
 
@@ -204,6 +204,15 @@ TABLE: tuple[CodePattern, ...] = (
         ),
     ),
     CodePattern(
+        "pipfile/insecure-tls",
+        ("pipfile",),
+        Danger.unchecked_tls,
+        "This switches off the check of the index's certificate, so anybody on the network can replace a package. "
+        "Remove the option; if the index has its own authority, let PIP_CERT name its certificate.",
+        "https://pipenv.pypa.io/en/latest/indexes.html",
+        _regex(r"^\s*[\"']?verify_ssl[\"']?\s*=\s*false\b"),
+    ),
+    CodePattern(
         "shell/world-writable",
         _ALL,
         Danger.lax_permission,
@@ -297,7 +306,7 @@ def detect_kind(path: str, head: bytes) -> Kind | None:
         return "docker"
     if name.endswith((".sh", ".bash", ".zsh", ".ksh")) or re.match(rb"#!\s*\S*/(?:env\s+)?(?:ba|da|z|k)?sh\b", head):
         return "shell"
-    return None
+    return "pipfile" if name == "pipfile" else None
 
 
 def scan(kind: Kind, text: str) -> list[PatternHit]:

@@ -107,7 +107,7 @@ _FORMAT = (
 )
 _CONFIGURATION_FILES = (".ruff.toml", "ruff.toml", "pyproject.toml")
 _LARGEST, _LONGEST_LIST, _LONGEST_TEXT = 200_000, 1000, 500
-NEWEST = "py314"
+NEWEST = "py315"
 """The Python that code is taken for where nothing else is said, as ruff names it."""
 
 

@@ -1,4 +1,4 @@
-"""Layer 2 for Dockerfiles and shell scripts: our own table of patterns, matched in a warm worker."""
+"""Layer 2 for Dockerfiles, shell scripts and Pipfiles: our own table of patterns, matched in a warm worker."""
 
 import asyncio
 from collections.abc import Sequence

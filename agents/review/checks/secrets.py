@@ -15,6 +15,7 @@ from detect_secrets.filters import heuristic
 from detect_secrets.plugins.jwt import JwtTokenDetector
 
 from agents.review.checks.inputs import is_code, is_machine_made, is_test_or_document, lists_addresses
+from domain.paths import is_document
 from domain.text.credential_shapes import SHAPES, CredentialShape
 from domain.text.credential_table import find_placed
 from domain.text.credential_values import is_credential, is_placeholder
@@ -39,6 +40,7 @@ _KEYWORD_LINE = 500
 _BASIC = re.compile(
     r"[a-z][a-z0-9+.-]{0,20}://([^\s:/?#@'\"<>{}$\[\]`,;()]*):([^\s:/?#@'\"<>`]+)@([\w.-]+)", re.IGNORECASE
 )
+_ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
 _THIS_MACHINE = re.compile(r"^(localhost|127\.|0\.0\.0\.0)|\.localhost$")
 _UNNAMED_HOST = re.compile(r"^[\w-]+$|\.(local|test|example|invalid|internal)$|^example\.|\bexample\.(com|org|net)$")
 """Hosts of examples, and those that only a network of one's own knows, where passwords are mostly made up."""
@@ -94,10 +96,12 @@ def _find_values(path: str, added: Sequence[tuple[int, str]], known_forms: bool)
         for (line, piece), low in zip(pieces, lowered, strict=True):
             if any(hint in low for hint in hints) or entry.rule == "discord-token":
                 yield from ((entry.rule, line, value) for value in _matches(entry, piece))
-    if known_forms or (mild and not lists_addresses(path)):
+    is_told = mild and not lists_addresses(path)
+    if known_forms or (is_told and not is_document(path)):
         return
     if "://" in everything:
-        yield from (("basic-auth", line, value) for line, piece in pieces for value in _find_url_passwords(piece))
+        found = ((line, value) for line, piece in pieces for value in _find_url_passwords(piece, is_told=is_told))
+        yield from (("basic-auth", line, value) for line, value in found)
     if mild:
         return
     if not is_machine_made(path):
@@ -161,15 +165,20 @@ def _find_key_runs(text: str, *, alone: bool) -> list[str]:
     return [bare] if _KEY_BODY.fullmatch(bare) else []
 
 
-def _find_url_passwords(piece: str) -> Iterator[str]:
+def _find_url_passwords(piece: str, *, is_told: bool) -> Iterator[str]:
+    """:param is_told: whether people explain something: then only what a machine made for a site of the web counts."""
     for match in _BASIC.finditer(piece):
-        user, password, host = match.groups()
+        user, written, host = match.groups()
+        password = _ESCAPED.sub("", written)
+        is_real = match[0].lower().startswith("http") and _is_drawn(password) and not _UNNAMED_HOST.search(host.lower())
+        if is_told and not is_real:
+            continue
         if len(password) < 6 or password.lower() == user.lower() or _THIS_MACHINE.search(host.lower()):
             continue
         if (not user or _UNNAMED_HOST.search(host.lower())) and not _is_drawn(password):
             continue
         if not is_placeholder(password) and "{" not in password and "$" not in password[:1]:
-            yield password
+            yield written
 
 
 def _is_drawn(password: str) -> bool:

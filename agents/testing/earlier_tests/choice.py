@@ -74,6 +74,8 @@ def _uses(path: str, text: str, shared: str) -> bool:
     file = PurePosixPath(shared)
     if _is_of_package(shared):
         return PurePosixPath(path).parent == file.parent and path.endswith("_test.go")
+    if file.parent.name == "__snapshots__" and is_source(file.stem):
+        return path == str(file.parent.parent / file.stem)  # that of one file, as jest and vitest keep it
     folder = str(file.parent)
     name = file.parent.name if file.stem in {"mod", "index"} else file.stem.split(".")[0]
     if name and name in text:

@@ -49,6 +49,7 @@ class Sides:
     :param underlay: what puts the tests of head on the program of the merge base.
     :param moved: path at the merge base → at head, of renamed files.
     :param runners: of the merge base; :param now: of head.
+    :param asking: how the program asks whether a test runs it; the overlay has it find none.
     """
 
     old: str
@@ -61,6 +62,7 @@ class Sides:
     moved: Mapping[str, str]
     runners: Runners
     now: Runners
+    asking: Sequence[SharedChange] = ()
 
 
 class Collector:
@@ -335,10 +337,12 @@ class Collector:
     async def _list_shared(self) -> Sequence[SharedChange]:
         """How the change touches what tests share."""
         sides = self._sides
-        paths = [path for path in sides.overlay if not sides.runners.has(path) and not sides.now.has(path)]
+        asking = {each.path for each in sides.asking}
+        paths = [path for path in sides.overlay if not (sides.runners.has(path) or sides.now.has(path))]
+        paths = [path for path in paths if path not in asking]
         scripts = await self._reader.list_scripts((sides.old, sides.base), (sides.new, sides.head))
         before, after = await self._reader.read(sides.old, paths), await self._reader.read(sides.new, paths)
-        return (*list_shared_changes(before, after), *scripts)
+        return (*sides.asking, *list_shared_changes(before, after), *scripts)
 
     def _explain(self, evidence: Sequence[TestEvidence], told: Sequence[EarlierTest], once: Ran) -> None:
         """Say why the unknown ones are unknown."""

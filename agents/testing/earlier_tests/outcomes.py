@@ -185,13 +185,23 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
             return _judge_surroundings(found)
         case Fate.rewritten:
             is_lost = difference.is_less or _expects_its_failure(found)
-            is_lost = is_lost or (found.is_blind if found.after is None else not demands_something(found.after))
+            is_lost = is_lost or _demands_nothing_more(found)
             is_lost = is_lost or _is_held_roughly(found, difference)
             return _lose_if(found, is_lost), difference
 
 
 def _lose_if(found: TestEvidence, is_lost: bool) -> EarlierOutcome:
     return EarlierOutcome.lost if is_lost and not misfits_call(found.output) else EarlierOutcome.changed
+
+
+def _demands_nothing_more(found: TestEvidence) -> bool:
+    """Whether what stands in its place cannot fail any more.
+
+    Where its own text never demanded anything, a helper does: what tells the programs apart demands something.
+    """
+    if found.after is None or found.before is None or not demands_something(found.before):
+        return found.is_blind and (found.after is None or not demands_something(found.after))
+    return not demands_something(found.after)
 
 
 def _expects_its_failure(found: TestEvidence) -> bool:
@@ -215,7 +225,7 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
     shared = [each for each in shared if not is_script(each.path)]
     less = [each for each in shared if each.is_less]
     told = less or [each for each in shared if each.removed or each.added]
-    chosen = max(told, key=lambda each: _rate_by_output(found.output, each), default=None)
+    chosen = max(told, key=lambda each: _rate_by_output(found, each), default=None)
     difference = Difference()
     if chosen is not None:
         path = "" if chosen.path == found.path else chosen.path
@@ -223,10 +233,14 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
     return _lose_if(found, bool(less) or found.is_blind or _expects_its_failure(found)), difference
 
 
-def _rate_by_output(output: str, shared: SharedChange) -> tuple[bool, float]:
-    """How much of what became of a shared file an output tells: its name, and the share of its lines."""
+def _rate_by_output(found: TestEvidence, shared: SharedChange) -> tuple[bool, float]:
+    """How much of what became of a shared file an output tells: its name, and the share of its lines.
+
+    The file of the test itself is named wherever it fails.
+    """
     lines = [line for line in shared.removed if len(line) > _TELLING]
-    return _names_file(output, shared.path), sum(line in output for line in lines) / (len(lines) or 1)
+    is_named = shared.path != found.path and _names_file(found.output, shared.path)
+    return is_named, sum(line in found.output for line in lines) / (len(lines) or 1)
 
 
 def _names_file(output: str, path: str) -> bool:

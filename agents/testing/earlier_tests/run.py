@@ -10,7 +10,8 @@ from agents.testing.earlier_tests.manifests import restore_settings
 from agents.testing.earlier_tests.outcomes import SharedChange, sort_by_weight
 from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.running import BaseRunKeeper, FileRunner, Runners
-from agents.testing.earlier_tests.sides import is_mixed, is_of_tests
+from agents.testing.earlier_tests.sides import is_mixed, is_of_tests, is_script
+from agents.testing.earlier_tests.unaware import blind_programs
 from agents.testing.earlier_tests.whole import WholeCommand
 from agents.testing.tester import CommandTimeouts, Tester
 from agents.toolbox import Toolbox
@@ -78,18 +79,20 @@ async def _compare(
     old_parts = await restore_mixed(tester, reader, (old, base), (new, head))
     scripts = await reader.list_scripts((old, base), (new, head))
     deselecting = [each for each in scripts if each.deselects]
-    files, left_out = await _choose_files(reader, old, choice, old_parts, deselecting, base, before, bounds)
+    blind, asking = await blind_programs(tester.mirror.git, reader, (old, base), (new, head), old_parts)
+    telling = (*deselecting, *asking)
+    files, left_out = await _choose_files(reader, old, choice, old_parts, telling, base, before, bounds)
     now = await Runners.of(reader, new, head)
     has_runner = any(map(before.has, filter(is_of_tests, base)))
     unknown = find_unknown(choice, lambda path: before.has(path) or now.has(path), has_runner=has_runner)
     if not files and not unknown:
         return NOTHING_EARLIER
-    overlay = {**choice.overlay, **old_parts}
+    overlay = {**choice.overlay, **old_parts, **blind}
     tree = await write_tree(tester.mirror.git, new, overlay)
     moved = {each.old_path: each.path for each in change.touched if each.old_path is not None}
     new_parts = await restore_mixed(tester, reader, (new, head), (old, base))
     underlay = {**{path: head.get(path) for path in choice.overlay}, **new_parts}
-    sides = Sides(old, new, base, head, tree, overlay, underlay, moved, before, now)
+    sides = Sides(old, new, base, head, tree, overlay, underlay, moved, before, now, asking)
     said = await _run_files(tester, runner, reader, sides, files, keeper) if files else NOTHING_EARLIER
     whole = await WholeCommand(tester, runner, reader, sides).ask(unknown) if unknown else NOTHING_EARLIER
     told = sort_by_weight([*said.tests, *whole.tests])
@@ -149,26 +152,29 @@ async def _choose_files(
     commit: str,
     choice: OverlayChoice,
     mixed: Mapping[str, Entry | None],
-    deselecting: Sequence[SharedChange],
+    telling: Sequence[SharedChange],
     base: Mapping[str, Entry],
     runners: Runners,
     bounds: EarlierBounds,
 ) -> tuple[list[str], int]:
     """The files to run, and how many tests are in those that are left out.
 
-    :param deselecting: how scripts differ that leave tests out now.
+    :param telling: how scripts differ that leave tests out now, and the program that asks whether a test runs it.
     """
     wanted = [*choice.touched, *(path for path in mixed if path.endswith(".rs"))]
     shared = [*choice.shared, *(path for path in mixed if not path.endswith(".rs"))]
     held = await reader.find_versions(await reader.read(commit, choice.touched))
     shared += [path for path in choice.touched if not held.get(path)]  # a helper that is named as tests are
     users: list[str] = []
-    if shared or deselecting:
+    if shared or telling:
         helpers = [path for path in base if is_of_tests(path) and is_source(path) and not runners.has(path)]
         others = [*(path for path in base if runners.has(path) and path not in set(wanted)), *helpers]
         texts = await reader.read(commit, others)
-        users = [path for path, text in texts.items() if any(each.names(path, text) for each in deselecting)]
+        users = [path for path, text in texts.items() if any(each.names(path, text) for each in telling)]
         users += [path for path in find_users(shared, texts) if path not in set(users)]
+        asking = [each.path for each in telling if not is_script(each.path)]
+        users += [path for path in find_users(asking, texts) if path not in set(users)]
+        users += [path for path in texts if asking and path not in set(users)]
         users = [path for path in users if runners.has(path)]
     rest = [*wanted[bounds.files :], *users[bounds.users :]]
     found = await reader.find_versions(await reader.read(commit, rest))

@@ -14,7 +14,7 @@ from agents.testing.earlier_tests.texts import Version
 from agents.testing.runners.facts import RepositoryFacts, list_needed
 from agents.testing.runners.runner import ProjectCommand, Runner
 from agents.testing.runners.table import list_runners
-from agents.testing.tester import Tester
+from agents.testing.tester import LEFT_NO_REPORT, Tester
 from domain.runs.earlier_tests import BaseRun
 from domain.runs.testing import LONGEST_ID, CaseOutcome, CommandResult, Framework, TestCase, TestRun
 from domain.text.escaping import cut_words
@@ -29,7 +29,7 @@ class Ran:
     :param not_run: why some did not run, one sentence each.
     :param has_begun: False: nothing could be run at all.
     :param hushed: ids of tests that are bad although their command ended with zero.
-    :param mixing: the frameworks whose report did not say which of several files a test is in.
+    :param mixing: the frameworks whose report did not say which of several files a test is in, or was not readable.
     """
 
     cases: Mapping[str, TestCase] = field(default_factory=dict[str, TestCase])
@@ -91,9 +91,17 @@ def read_result(result: CommandResult, files: Sequence[str]) -> Ran:
     unproven = _NO_REPORT.format(name_call(result)) if result.is_successful and not result.cases else ""
     is_mixing = len(files) > 1 and any(case.path is None for case in tests)
     mixing = frozenset({result.framework} & _BY_FILE if is_mixing else ())
+    if len(files) > 1 and _is_unreadable(result):
+        mixing = frozenset({result.framework})
     hushed = frozenset(name for name, case in cases.items() if case.outcome.is_bad and result.is_successful)
     not_run = (unproven,) if unproven and not result.has_no_tests else ()
     return Ran(cases, loading, not_run, hushed=hushed, mixing=mixing)
+
+
+def _is_unreadable(result: CommandResult) -> bool:
+    """Whether a report is there and cannot be read, as one file has tens of thousands of tests."""
+    is_broken = bool(result.report_problem) and not result.has_bad_coverage
+    return is_broken and not result.cases and result.report_problem != LEFT_NO_REPORT
 
 
 def _place(case: TestCase, files: Sequence[str]) -> TestCase:
@@ -187,7 +195,9 @@ class Runners:
     def build(
         self, files: Sequence[str], results: str, alone: Collection[Framework]
     ) -> list[tuple[ProjectCommand, list[str]]]:
-        """The commands for some files, each with the files that it runs.
+        """The commands for some files, each with the files that it runs, in the order in which all would run.
+
+        So a file that only loads after another one does.
 
         :param alone: the frameworks that run a file at a time.
         """
@@ -196,7 +206,7 @@ class Runners:
             (runner, each)
             for runner, part in owned
             if part
-            for each in ([[path] for path in part] if runner.framework in alone else [part])
+            for each in ([[path] for path in part] if runner.framework in alone else [sorted(part)])
         ]
         return [(runner.build(part, results, is_measured=False), part) for runner, part in parts]
 

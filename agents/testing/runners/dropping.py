@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 from agents.testing.runners.node import drop_unknown
 from agents.testing.runners.python import drop_measuring
+from agents.testing.runners.scripts import drop_measuring_of_ruby
 
 
 def drop_refused(words: Sequence[str], printed: bytes) -> tuple[str, ...]:
     """The words of a failed command without what it refused, as far as it said so; else none."""
-    return drop_measuring(words, printed) or drop_unknown(words, printed)
+    drops = (drop_measuring, drop_measuring_of_ruby, drop_unknown)
+    return next((left for drop in drops if (left := drop(words, printed))), ())

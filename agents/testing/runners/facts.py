@@ -8,7 +8,7 @@ from typing import cast
 
 from agents.testing.test_selection import is_runnable
 from domain.paths import is_test
-from workspace.file_selection import is_vendored
+from workspace.copies import is_vendored
 
 MANIFESTS = (
     *("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "go.mod", "Cargo.toml", "Makefile", "pom.xml"),
@@ -23,15 +23,19 @@ _LARGEST = 1_000_000  # characters of a manifest that are read
 
 def list_needed(paths: Collection[str]) -> list[str]:
     """The files whose contents tell how tests are run: manifests, scripts, some files of Python tests."""
+    there = frozenset(paths)
     tests = sorted(path for path in paths if path.endswith(".py") and is_runnable(path))
-    named = [path for path in paths if path.rpartition("/")[2] in {*MANIFESTS, *_SCRIPTS} and is_own(path)]
+    named = [path for path in paths if path.rpartition("/")[2] in {*MANIFESTS, *_SCRIPTS} and is_own(path, there)]
     nearest = sorted(named, key=lambda path: (path.count("/"), path))
     return [*nearest[:_MOST_MANIFESTS], *tests[:_SAMPLES]]
 
 
-def is_own(path: str) -> bool:
-    """Whether a manifest tells of a part of the repository itself, and not of a copy or of a sample in its tests."""
-    return not is_test(path) and not is_vendored(path) and _SAMPLE_FOLDERS.isdisjoint(path.split("/"))
+def is_own(path: str, there: Collection[str]) -> bool:
+    """Whether a manifest tells of a part of the repository itself, and not of a copy or of a sample in its tests.
+
+    :param there: all paths of the repository.
+    """
+    return not is_test(path) and not is_vendored(path, there) and _SAMPLE_FOLDERS.isdisjoint(path.split("/"))
 
 
 def is_within(path: str, folder: str) -> bool:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from agents.testing.runners.facts import RepositoryFacts
 from agents.testing.runners.runner import JOINED, ReportPlace, Runner, match_names, strip_path
+from domain.globs import matches
 from domain.runs.testing import Framework
 
 _SOURCE = r"\.[cm]?[jt]sx?$"
@@ -26,6 +27,7 @@ _WITH_LINES = "--includeTaskLocation"
 _OURS = {_WITH_LINES: 0, "--reporter-option": 1, "--no-bail": 0}
 """The options that Forge adds and old versions of vitest and mocha refuse, with the values that follow each."""
 _UNKNOWN = re.compile(rb"nknown option [`'](--[\w-]+)")
+_FILTERED = frozenset({"jest", "vitest"})  # whose scripts name parts of paths
 _LIKE_NODE = frozenset({"node", "tsx"})
 _REPORTS = frozenset({"--reporter", "-R"})
 _STOPS = frozenset({"--bail", "-b", "--fail-fast"})
@@ -46,10 +48,19 @@ def list_node_runners(facts: RepositoryFacts) -> list[Runner]:
             call = replace(call, places=_expand(call.places, facts)) if name == "node" else call
             whole = _find_call(test, name)
             reason = f"`package.json` has a script `test` ({framework.value})"
-            found.append(make(call, reason, whole is not None and whole.is_whole))
+            runner = make(call, reason, whole is not None and whole.is_whole)
+            found.append(runner if name in _FILTERED else replace(runner, collects=_add_named(runner, call, facts)))
         elif name in facts.packages or any(re.match(rf"\.?{name}(rc|\.config)\b", path) for path in facts.paths):
             found.append(make(_Call(), f"`{name}` is among the packages of `package.json`", False))
     return found
+
+
+def _add_named(runner: Runner, call: "_Call", facts: RepositoryFacts) -> re.Pattern[str]:
+    """What a runner collects, with the files that its script names and whose own names tell nothing."""
+    named = [path for path in facts.paths if re.search(_SOURCE, path) and not runner.collects.search(path)]
+    places = [str(PurePosixPath(place)) for place in call.places]
+    named = sorted(path for path in named if not path.endswith(".d.ts") and matches(path, places))
+    return re.compile("|".join((runner.collects.pattern, *(f"^{re.escape(path)}$" for path in named))))
 
 
 def _expand(places: Sequence[str], facts: RepositoryFacts) -> tuple[str, ...]:

@@ -17,10 +17,17 @@ _PHPUNIT_TESTS = re.compile(r"Test\.php$")
 _BATS_TESTS = re.compile(r"\.bats$")
 _DOCUMENTED = ("--no-fail-fast", "--format", "documentation")
 _UNSTOPPED = r"""sed -i -E 's/\bstopOn[A-Za-z]+=.(true|1).//g' phpunit*.xml* 2>/dev/null
-[ -x "$1" ] || ! command -v phpunit >/dev/null || { shift; set -- phpunit "$@"; }
+if [ ! -x "$1" ] && command -v phpunit >/dev/null; then
+  shift
+  [ ! -f vendor/autoload.php ] || grep -qs "bootstrap *=" phpunit*.xml* || set -- --bootstrap vendor/autoload.php "$@"
+  set -- phpunit "$@"
+fi
 exec "$@"
 """
-"""phpunit has no option against settings that end a run at its first failure, and may be one of the system's."""
+"""phpunit has no option against settings that end a run at its first failure.
+
+It may be one of the system's, which does not load what Composer generated, as the one that Composer brings does.
+"""
 _AWAIT = """"$@"; status=$?
 for _ in 1 2 3 4 5 6 7 8 9 10; do grep -q "</testsuites>" "{results}/report.xml" && break; sleep 0.2; done
 exit $status"""
@@ -29,6 +36,33 @@ _REQUIRE = (
     "files, given = ARGV.partition { |each| each.end_with?('.rb') }; ARGV.replace(given); "
     "require 'minitest/autorun'; files.each { |each| require File.expand_path(each) }"
 )
+_UNMEASURED = """class Unmeasured < Module
+  def method_missing(*) = self
+  def respond_to_missing?(*) = true
+  def const_missing(_) = self
+end
+Object.prepend(Module.new do
+  def require(name)
+    super
+  rescue LoadError => error
+    raise unless error.path == name && name.start_with?("simplecov", "coveralls", "codecov")
+    %i[SimpleCov Coveralls Codecov].each { |it| Object.const_defined?(it) || Object.const_set(it, Unmeasured.new) }
+  end
+end)
+"""
+"""Does nothing in the place of what measures coverage and is not installed."""
+_UNMEASURABLE = re.compile(rb"cannot load such file -- (?:simplecov|coveralls|codecov)")
+_LOAD_RSPEC = "load Gem.bin_path('rspec-core', 'rspec')"
+
+
+def drop_measuring_of_ruby(words: Sequence[str], printed: bytes) -> tuple[str, ...]:
+    """The words of a command that measures no coverage, if it failed because what does is not installed; else none."""
+    if not _UNMEASURABLE.search(printed) or _UNMEASURED in words:
+        return ()
+    if words[0] == "rspec":
+        return ("ruby", "-e", _UNMEASURED, "-e", _LOAD_RSPEC, "--", *words[1:])
+    at = words.index("-e") if "-e" in words and words[0] == "ruby" else None
+    return () if at is None else (*words[:at], "-e", _UNMEASURED, *words[at:])
 
 
 def _bundle(facts: RepositoryFacts) -> tuple[str, ...]:
@@ -50,6 +84,7 @@ def find_rspec(facts: RepositoryFacts) -> Runner | None:
         (*_bundle(facts), "rspec", *_DOCUMENTED, "--format", "json", "--out", "{results}/rspec.json"),
         ReportPlace(format="rspec", file="rspec.json"),
         select=select,
+        shown=" ".join((*_bundle(facts), "rspec")),
     )
 
 

@@ -87,7 +87,7 @@ def choose_runner(path: str, facts: RepositoryFacts) -> Runner | None:
 
 def list_parts(family: Family, known: RepositoryFacts) -> list[RepositoryFacts]:
     """The top of a repository, and the folders below that test what is in them by a manifest of their own."""
-    named = (PurePosixPath(path) for path in known.paths if is_own(path))
+    named = (PurePosixPath(path) for path in known.paths if is_own(path, known.paths))
     found = {str(path.parent) for path in named if path.name in family.manifests} - {"."}
     folders = [""]
     for folder in sorted(found, key=lambda each: (each.count("/"), each))[:_MOST_FOLDERS]:

@@ -23,7 +23,7 @@ from pipeline.deliveries.commands.findings import answer_no_finding, find_meant,
 from pipeline.deliveries.commands.gate_roles import decide_with, find_gate_about, find_refusal_about
 from pipeline.gates.actor import CommandActor
 from pipeline.verdicts import threads
-from pipeline.verdicts.dismissal import dismiss
+from pipeline.verdicts.dismissal import dismiss, list_let_pass
 from safety.authorization import authorise, may_dispute, refuse_role
 from safety.avoidance_gates import list_mattering
 
@@ -124,8 +124,11 @@ class _Answer:
         ceilings = context.services.ceilings.of_configuration
         loaded = await loading.load(context.services.host, context.database, context.repository, ceilings)
         mattering: set[str] = set() if review is None else list_mattering(review, loaded.configuration)
-        if not {each.fingerprint for each in self.found} <= mattering:
+        prints = {each.fingerprint for each in self.found}
+        if not prints <= mattering:
             raise NotAllowed(texts.nothing_to_dispute(self.found))
+        if prints <= await list_let_pass(context.services, context.repository, context.number, self.found):
+            raise NotAllowed(texts.nothing_left_to_dispute(self.found))
         await self._keep(Word.disputed)
         return texts.confirm_dispute(self.found)
 

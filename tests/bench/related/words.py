@@ -20,7 +20,7 @@ from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name, parse
 from domain.paths import is_lock, is_source, is_test
 from domain.review.changes import Change, FileVersions
 from domain.text.credential_shapes import find_key_lines
-from workspace.file_selection import is_vendored
+from workspace.copies import is_vendored
 from workspace.objects import Objects
 
 _CLASSES = frozenset(
@@ -232,7 +232,7 @@ def _choose(listed: Mapping[str, str], changed: Collection[str]) -> list[str]:
     paths = [
         path
         for path in listed
-        if path not in changed and _suffix(path) in suffixes and not is_lock(path) and not is_vendored(path)
+        if path not in changed and _suffix(path) in suffixes and not is_lock(path) and not is_vendored(path, listed)
     ]
     return sorted(paths, key=lambda path: (not is_source(path), _measure_distance(path, changed), path))[:_MOST_FILES]
 

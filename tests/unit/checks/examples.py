@@ -62,6 +62,10 @@ PATTERNS: Mapping[str, Examples] = {
             "git config http.sslVerify true",
         ),
     ),
+    "pipfile/insecure-tls": Examples(
+        bad=("verify_ssl = false", '  "verify_ssl"=false  # the certificate is old'),
+        good=("verify_ssl = true", "# verify_ssl = false", 'note = "verify_ssl = false"'),
+    ),
     "shell/world-writable": Examples(
         bad=("chmod 777 /srv/data", "chmod -R 0777 .", "RUN chmod a+rwx /app", "sudo chmod -R 777 x"),
         good=("chmod 755 x", "chmod +x run.sh", "chmod 1777 /tmp", "echo 777", "chmod u+rwx x"),
@@ -165,8 +169,13 @@ DANGERS: Mapping[str, Examples] = {
             "db.execute('DELETE FROM a WHERE b = %s' % c)",
             "db.execute('DELETE FROM a WHERE b = {}'.format(c))",
             "db.execute(text(f'SELECT a FROM {b}'))",
+            "def f(d):\n    sql = \"SELECT a FROM b WHERE c = '%s'\"\n    db.execute(sql % d)",
+            "def f(d):\n    sql = \"SELECT a FROM b WHERE c = '{}'\"\n    db.execute(sql.format(d))",
         ),
         good=(
+            'sql = "SELECT a FROM b WHERE c = %d"\ndb.execute(sql % 5)',
+            'def f(d):\n    sql = "SELECT a FROM b WHERE c = %s"\n    db.execute(sql, (d,))',
+            'def f(d):\n    sql = "SELECT a FROM b WHERE c = %s"\n    print(sql % d)',
             "db.execute('SELECT a FROM b WHERE c = ?', (d,))",
             "db.execute('SELECT a FROM b WHERE c = %s', (d,))",
             "print(f\"SELECT a FROM b WHERE c = '{d}'\")",

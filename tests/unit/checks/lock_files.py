@@ -44,3 +44,113 @@ wheels = [
 """
 CJS = {"name": "right", "version": "1.0.0", "resolved": f"{REGISTRY}/right-1.0.0.tgz", "integrity": "sha512-r="}
 EVIL = "https://mirror.evil.example"
+CARGO = """version = 3
+
+[[package]]
+name = "left"
+version = "1.0.0"
+source = "registry+https://index.example/crates"
+checksum = "aa"
+
+[[package]]
+name = "app"
+version = "0.1.0"
+"""
+YARN = f"""# yarn lockfile v1
+
+
+"@a/left@^1.0.0", "@a/left@^1":
+  version "1.0.0"
+  resolved "{REGISTRY}/@a/left/-/left-1.0.0.tgz#{"a" * 40}"
+  integrity sha512-a=
+"""
+BERRY = """__metadata:
+  version: 8
+  cacheKey: 10c0
+
+"left@npm:^1.0.0":
+  version: 1.0.0
+  resolution: "left@npm:1.0.0"
+  checksum: 10c0/aa
+  languageName: node
+  linkType: hard
+
+"app@workspace:.":
+  version: 0.0.0-use.local
+  resolution: "app@workspace:."
+  languageName: unknown
+  linkType: soft
+"""
+PNPM = """lockfileVersion: '9.0'
+
+importers:
+
+  .:
+    dependencies:
+      left:
+        specifier: ^1.0.0
+        version: 1.0.0
+
+packages:
+
+  left@1.0.0:
+    resolution: {integrity: sha512-a=}
+    engines: {node: '>=6'}
+
+  '@a/right@2.0.0':
+    resolution: {integrity: sha512-b=}
+
+snapshots:
+
+  left@1.0.0: {}
+"""
+GIT_COMMIT = "c" * 40
+PIPFILE = json.dumps(
+    {
+        "_meta": {"sources": [{"name": "main", "url": "https://index.example/simple", "verify_ssl": True}]},
+        "default": {"left": {"version": "==1.0.0", "hashes": ["sha256:aa"], "index": "main"}},
+        "develop": {},
+    },
+    indent=4,
+)
+COMPOSER = json.dumps(
+    {
+        "packages": [
+            {
+                "name": "a/left",
+                "version": "v1.0.0",
+                "source": {"type": "git", "url": "https://code.example/a/left.git", "reference": "aa"},
+                "dist": {"type": "zip", "url": "https://code.example/a/left/zip/aa", "reference": "aa", "shasum": ""},
+                "type": "library",
+                "autoload": {"files": ["a.php"]},
+                "extra": {"branch-alias": {"dev-main": "1.0.x-dev"}},
+            }
+        ],
+        "packages-dev": [],
+    },
+    indent=4,
+)
+GEMFILE = """GEM
+  remote: https://gems.example/
+  specs:
+    left (1.0.0)
+      right (~> 2)
+    right (2.0.0-x86_64-linux)
+
+PLATFORMS
+  ruby
+
+DEPENDENCIES
+  left
+
+CHECKSUMS
+  left (1.0.0) sha256=aa
+  right (2.0.0-x86_64-linux) sha256=bb
+"""
+NUGET = json.dumps(
+    {
+        "version": 1,
+        "dependencies": {"net8.0": {"Left": {"type": "Direct", "resolved": "1.0.0", "contentHash": "aa=="}}},
+    },
+    indent=2,
+)

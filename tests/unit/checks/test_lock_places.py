@@ -22,10 +22,12 @@ def test_what_takes_the_place_of_a_package_is_named(head: dict[str, dict[str, ob
     assert [each for each in found.faults if "left" in each.packages[0] or each.subject == "left"]
 
 
-def test_an_alias_that_the_manifest_asks_for_is_seen_there() -> None:
+def test_an_alias_is_seen_in_the_manifest_that_asks_for_it() -> None:
+    """Not in what the lock file says of that."""
     asked = '"name": "app", "dependencies": {"left": "npm:right@1"}'
     head = npm(left=npm_package() | CJS, right=npm_package(value="r")).replace('"name": "app"', asked)
-    assert compare("package-lock.json", NPM, head).faults == ()
+    assert compare("package-lock.json", NPM, head, {"package.json": f"{{{asked}}}"}).faults == ()
+    assert [each.rule for each in compare("package-lock.json", NPM, head).faults] == ["other-package"]
 
 
 @pytest.mark.parametrize(

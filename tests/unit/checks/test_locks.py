@@ -13,119 +13,27 @@ from agents.review.checks.locks.entries import UnreadableLock, holds_credential
 from agents.review.checks.locks.formats import read_entries
 from messages.review_details import render_locks
 from tests.rendering import find_active, to_visible_text
-from tests.unit.checks.lock_files import CJS, EVIL, NPM, POETRY, REGISTRY, UV, npm, npm_package
+from tests.unit.checks.lock_files import (
+    BERRY,
+    CARGO,
+    CJS,
+    COMPOSER,
+    EVIL,
+    GEMFILE,
+    GIT_COMMIT,
+    NPM,
+    NUGET,
+    PIPFILE,
+    PNPM,
+    POETRY,
+    REGISTRY,
+    UV,
+    YARN,
+    npm,
+    npm_package,
+)
 
-CARGO = """version = 3
-
-[[package]]
-name = "left"
-version = "1.0.0"
-source = "registry+https://index.example/crates"
-checksum = "aa"
-
-[[package]]
-name = "app"
-version = "0.1.0"
-"""
-YARN = f"""# yarn lockfile v1
-
-
-"@a/left@^1.0.0", "@a/left@^1":
-  version "1.0.0"
-  resolved "{REGISTRY}/@a/left/-/left-1.0.0.tgz#{"a" * 40}"
-  integrity sha512-a=
-"""
-BERRY = """__metadata:
-  version: 8
-  cacheKey: 10c0
-
-"left@npm:^1.0.0":
-  version: 1.0.0
-  resolution: "left@npm:1.0.0"
-  checksum: 10c0/aa
-  languageName: node
-  linkType: hard
-
-"app@workspace:.":
-  version: 0.0.0-use.local
-  resolution: "app@workspace:."
-  languageName: unknown
-  linkType: soft
-"""
-PNPM = """lockfileVersion: '9.0'
-
-importers:
-
-  .:
-    dependencies:
-      left:
-        specifier: ^1.0.0
-        version: 1.0.0
-
-packages:
-
-  left@1.0.0:
-    resolution: {integrity: sha512-a=}
-    engines: {node: '>=6'}
-
-  '@a/right@2.0.0':
-    resolution: {integrity: sha512-b=}
-
-snapshots:
-
-  left@1.0.0: {}
-"""
 GO = "example.org/left v1.0.0 h1:aa=\nexample.org/left v1.0.0/go.mod h1:bb=\n"
-GIT_COMMIT = "c" * 40
-PIPFILE = json.dumps(
-    {
-        "_meta": {"sources": [{"name": "main", "url": "https://index.example/simple", "verify_ssl": True}]},
-        "default": {"left": {"version": "==1.0.0", "hashes": ["sha256:aa"], "index": "main"}},
-        "develop": {},
-    },
-    indent=4,
-)
-COMPOSER = json.dumps(
-    {
-        "packages": [
-            {
-                "name": "a/left",
-                "version": "v1.0.0",
-                "source": {"type": "git", "url": "https://code.example/a/left.git", "reference": "aa"},
-                "dist": {"type": "zip", "url": "https://code.example/a/left/zip/aa", "reference": "aa", "shasum": ""},
-                "type": "library",
-                "autoload": {"files": ["a.php"]},
-                "extra": {"branch-alias": {"dev-main": "1.0.x-dev"}},
-            }
-        ],
-        "packages-dev": [],
-    },
-    indent=4,
-)
-GEMFILE = """GEM
-  remote: https://gems.example/
-  specs:
-    left (1.0.0)
-      right (~> 2)
-    right (2.0.0-x86_64-linux)
-
-PLATFORMS
-  ruby
-
-DEPENDENCIES
-  left
-
-CHECKSUMS
-  left (1.0.0) sha256=aa
-  right (2.0.0-x86_64-linux) sha256=bb
-"""
-NUGET = json.dumps(
-    {
-        "version": 1,
-        "dependencies": {"net8.0": {"Left": {"type": "Direct", "resolved": "1.0.0", "contentHash": "aa=="}}},
-    },
-    indent=2,
-)
 BESIDE = COMPOSER.replace(
     '"packages": [', '"packages": [{"name": "a/right", "version": "9.0.0", "dist": {"type": "zip"}},'
 )
@@ -239,7 +147,7 @@ SUSPICIOUS = [
             left={"version": "1.0.0", "resolved": f"git+ssh://git@registry.example/e/left.git#{GIT_COMMIT}"},
             right=npm_package(value="r"),
         ),
-        {"other-source warning git"},
+        {"other-source error git"},
     ),
     (
         "Cargo.lock",
@@ -248,7 +156,7 @@ SUSPICIOUS = [
             'source = "registry+https://index.example/crates"\nchecksum = "aa"',
             f'source = "git+https://index.example/evil#{GIT_COMMIT}"',
         ),
-        {"other-source warning git"},
+        {"other-source error git"},
     ),
     ("Cargo.lock", CARGO, CARGO.replace('"aa"', '"bb"'), {"hash-changed error"}),
     (
@@ -489,17 +397,6 @@ HONEST = [
             left=npm_package("1.1.0", dependencies={"right-cjs": "npm:right@^1"}), right=npm_package(value="r")
         ).replace('"node_modules/right"', f'"node_modules/right-cjs": {json.dumps(CJS)}, "node_modules/right"'),
     ),
-    # A package that became a part of the repository, as its manifest says.
-    *(
-        (
-            "package-lock.json",
-            NPM,
-            npm(left={"resolved": "parts/left", "link": True}, right=npm_package(value="r")).replace(
-                '"name": "app"', f'"name": "app", {said}'
-            ),
-        )
-        for said in ('"workspaces": ["./parts/*"]', '"dependencies": {"left": "file:parts/left"}')
-    ),
     # The archive of another package brings it along.
     (
         "package-lock.json",
@@ -652,5 +549,5 @@ def test_every_option_of_pip_that_names_an_address_is_a_place_of_packages(option
 def test_a_source_is_no_package_of_its_name() -> None:
     meta = {"sources": [{"name": "a", "url": "https://packages.example/simple"}]}
     base, head = ({"version": "==1", "hashes": ["sha256:aa"]}, {"version": "==1"})
-    told = [json.dumps({"_meta": meta, "default": {"a": each}}) for each in (base, head)]
-    assert [each.rule for each in compare("Pipfile.lock", *told).faults] == ["hash-missing"]
+    before, after = (json.dumps({"_meta": meta, "default": {"a": each}}) for each in (base, head))
+    assert [each.rule for each in compare("Pipfile.lock", before, after).faults] == ["hash-missing"]

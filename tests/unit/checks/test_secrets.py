@@ -187,6 +187,10 @@ _PASSWORD = "Xk29fjQw" + "81zz"
     [
         ("requirements.txt", f"--index-url https://deploy:{_PASSWORD}@pypi.corp-internal.net/simple"),
         ("deploy/constraints.txt", f"--extra-index-url https://deploy:{_PASSWORD}@pypi.corp-internal.net/simple"),
+        ("README.md", f"pip install --index-url https://deploy:{_PASSWORD}@pypi.corp-internal.net/simple shop"),
+        ("docs/setup.rst", f"   https://deploy:{_PASSWORD}@pypi.corp-internal.net/simple"),
+        ("app.py", f'url = "https://deploy:%40{_PASSWORD}@pypi.corp-internal.net/simple"'),
+        (".env", f"DB_PASSWORD=%{_PASSWORD}"),
         (".netrc", f"machine pypi.corp-internal.net login deploy password {_PASSWORD}"),
         ("build/_netrc", f"  password {_PASSWORD}"),
         ("settings.xml", f"      <password>{_PASSWORD}</password>"),
@@ -202,7 +206,10 @@ def test_a_password_where_its_file_says_that_it_is_one(path: str, line: str) -> 
     [
         ("requirements.txt", "--index-url https://pypi.corp-internal.net/simple"),
         ("requirements.txt", "--index-url https://${USER}:${PASSWORD}@pypi.corp-internal.net/simple"),
-        ("README.txt", f"--index-url https://deploy:{_PASSWORD}@pypi.corp-internal.net/simple"),
+        ("README.md", "pip install --index-url https://deploy:Spring2024@pypi.corp-internal.net/simple shop"),
+        ("README.md", f"pip install --index-url https://deploy:{_PASSWORD}@pypi.example.com/simple shop"),
+        (".env", "DB_PASSWORD=%DB_PASS_7x%"),
+        (".env", "DB_PASSWORD=%(db_pass_7x)s"),
         ("tests/requirements.txt", f"--index-url https://deploy:{_PASSWORD}@pypi.corp-internal.net/simple"),
         (".netrc", "machine pypi.corp-internal.net login deploy password $PASSWORD"),
         ("notes.cfg", f"the password {_PASSWORD.lower()} is old"),

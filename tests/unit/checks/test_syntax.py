@@ -1,11 +1,16 @@
 """Syntax errors of data and of languages without a linter: found where they are new, never where code is good."""
 
+import asyncio
+import re
+
 import pytest
 
+from agents.review.checks.ruff_settings import NEWEST
 from agents.toolbox import Toolbox
 from domain.review.findings import Severity
 from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import check_files
+from workspace.sandbox.sandbox import tool_path
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -100,3 +105,12 @@ async def test_what_could_not_be_parsed_before_is_no_news(toolbox: Toolbox) -> N
     assert [f.path for f in (await check_files(toolbox, files)).findings if f.rule.startswith("syntax/")] == []
     repaired: Versions = {"a.json": ("{\n", "{}\n"), "a.go": ("package main\nfunc (\n", "package main\n")}
     assert (await check_files(toolbox, repaired)).findings == ()
+
+
+async def test_python_is_taken_for_the_newest_that_the_linter_knows(toolbox: Toolbox) -> None:
+    """Else what only that one can read counts as broken where a project says nothing of its Python."""
+    asked = await asyncio.create_subprocess_exec(tool_path("ruff"), "check", "--help", stdout=asyncio.subprocess.PIPE)
+    told, _ = await asked.communicate()
+    assert max(re.findall(r"\bpy3\d+\b", told.decode()), key=lambda name: int(name[3:])) == NEWEST
+    files: Versions = {"a.py": (None, "lazy import os\n\nprint(os.name)\n")}
+    assert [each.rule for each in (await check_files(toolbox, files)).findings] == []

@@ -14,7 +14,7 @@ from tests.unit.memories.records import WEEK, build_rated
 
 @pytest.mark.parametrize(
     ("origin", "confidence"),
-    [(Origin.model, 0.5), (Origin.person, 0.7), (Origin.edits, 0.8), (Origin.production, 0.9)],
+    [(Origin.model, 0.5), (Origin.person, 0.7), (Origin.production, 0.9)],
 )
 def test_what_a_memory_starts_with(origin: Origin, confidence: float) -> None:
     assert origin.confidence == confidence

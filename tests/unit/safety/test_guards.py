@@ -98,8 +98,6 @@ def test_it_says_what_happened_against_which_limit_and_what_to_do() -> None:
         (TaskKind.tests, 8, 15),
         (TaskKind.implementation, 10, 15),
         (TaskKind.research, 10, 20),
-        (TaskKind.validation, 5, 15),
-        (TaskKind.build, 10, 10),
         (TaskKind.other, 10, 15),
     ],
 )
@@ -112,8 +110,6 @@ RANGES = {
     TaskKind.tests: ((5, 8), (10, 15)),
     TaskKind.implementation: ((10, 15), (15, 30)),
     TaskKind.research: ((6, 10), (20, 30)),
-    TaskKind.validation: ((5, 5), (1, 60)),
-    TaskKind.build: ((1, 50), (10, 10)),
     TaskKind.other: ((1, 50), (1, 60)),
 }
 

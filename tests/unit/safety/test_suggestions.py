@@ -21,6 +21,9 @@ GO = ["if x {", "\treturn 1", "}", "return 2"]
         (["var m = '\ufffd\ufffd'.lenght;"], Fix(start_line=1, end_line=1, replacement="var m = 'x'.length;")),
         (["var m = 'x'.lenght;"], Fix(start_line=1, end_line=1, replacement="var m = '\ufffd'.length;")),
         (["a = 1\r", "b = 2\r"], Fix(start_line=1, end_line=1, replacement="a = 1")),
+        (["a = 1", "b = 2"], Fix(start_line=1, end_line=2, replacement="a = 1  \nb = 2")),
+        (["a = 1  # one", "b = a"], Fix(start_line=2, end_line=2, replacement="a = 1  # the first\nb = a + 1")),
+        (["a = 1; // one", "b = a;"], Fix(start_line=2, end_line=2, replacement="a = 1;\nb = a + 1;")),
     ],
 )
 def test_what_would_do_harm_does_not_fit(lines: list[str], fix: Fix) -> None:
@@ -36,6 +39,8 @@ def test_what_would_do_harm_does_not_fit(lines: list[str], fix: Fix) -> None:
         (["a()", "return 0", "return 0"], Fix(start_line=1, end_line=2, replacement="b()\nreturn 0")),
         (["a()  # x", "  return 0", "return 0"], Fix(start_line=1, end_line=2, replacement="b()\nc()\nreturn 0")),
         (["a", "", "b"], Fix(start_line=1, end_line=1, replacement="c\n")),
+        (["a = 1  ", "b = 2"], Fix(start_line=1, end_line=1, replacement="a = 1")),
+        (["# one", "b = 2"], Fix(start_line=2, end_line=2, replacement="# two\nb = 2")),
         (["x = 1", "x = 1"], Fix(start_line=1, end_line=1, replacement="x = 2")),
         (["caf\u00e9 = 1\r"], Fix(start_line=1, end_line=1, replacement="caf\u00e9 = 2")),
     ],
@@ -83,6 +88,14 @@ def test_what_stood_above_a_file_leaves_no_gap() -> None:
     first = Fix(start_line=1, end_line=1, replacement="")
     assert apply_all([first], b"import os\r\n\r\nx = 1\r\n") == b"x = 1\r\n"
     assert apply_all([first.move(1)], b"\nimport os\n\nx = 1\n") == b"\n\nx = 1\n"
+
+
+def test_what_stood_between_empty_lines_leaves_no_more_of_them() -> None:
+    file = b'"""Doc."""\n\nimport os\nimport sys\n\n\nx = 1\n'
+    fixes = [Fix(start_line=line, end_line=line, replacement="") for line in (3, 4)]
+    assert apply_all(fixes, file) == b'"""Doc."""\n\n\nx = 1\n'
+    assert apply_all(fixes[:1], file) == b'"""Doc."""\n\nimport sys\n\n\nx = 1\n'
+    assert apply_all([Fix(start_line=3, end_line=3, replacement="")], b"a\n\nb\n\n") == b"a\n\n"
 
 
 def test_bytes_that_are_no_text_stay() -> None:

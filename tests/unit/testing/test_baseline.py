@@ -112,6 +112,49 @@ def test_a_check_that_failed_before_is_excused_if_it_says_nothing_new(
     assert decide_verdict(head) is (SuiteVerdict.passed if is_excused else SuiteVerdict.failed)
 
 
+FIRST = "a.py:3:1: E1 x\n"
+FRAME = "E1 x\n  --> {}:{}:1\n  |\n{} | {}\n{} | {}\n  | ^^ {}\n"
+GITLEAKS = "Finding: REDACTED\nRuleID: {}\nFile: {}\nLine: {}\n12:0{}PM WRN leaks found: {}\n"
+BANDIT = ">> Issue: [{}] {}\n   Severity: High\n   Location: ./shop/cart.py:{}:4\n{}\ttotal(cart)\n"
+TOTALS = (
+    "Run started:2026-01-02 10:00:{}.57+00:00\nTotal lines of code: {}\n\tLow: {}\n"
+    "Found 3 errors in {} files (checked {} source files)\nrated at 7.{}/10\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_excused"),
+    [
+        (FIRST, f"{FIRST}Cannot find module 'auth'\n", False),
+        (FIRST, f"{FIRST}Segmentation fault\n", False),
+        (FIRST, f"{FIRST}would reformat carts.py\n", False),
+        ("would reformat cart.py\n", "would reformat carts.py\n", False),
+        (FIRST, f"{FIRST}lodash  <4.17.21\nSeverity: high\n", False),
+        (FIRST, f"{FIRST}\timports shop/auth: import cycle not allowed\n", False),
+        ("Error: x\n\n  on main.tf line 3:\n", "Error: x\n\n  on other.tf line 3:\n", False),
+        ("ERROR in ./src/a.js 3:5\nold\n", "ERROR in ./src/a.js 3:5\nnew\n", False),
+        ("Error -- src/a.js:3:5\n\nold\n\n   3| f()\n", "Error -- src/a.js:3:5\n\nnew\n\n   3| f()\n", False),
+        (GITLEAKS.format("key", "a.py", 3, 3, 2), GITLEAKS.format("key", "a.py", 9, 4, 1), True),
+        (GITLEAKS.format("key", "a.py", 3, 3, 1), GITLEAKS.format("key", "a.py", 3, 4, 1) * 2, False),
+        (GITLEAKS.format("key", "a.py", 3, 3, 1), GITLEAKS.format("key", "b.py", 3, 4, 1), False),
+        (BANDIT.format("B101", "assert", 3, 3), BANDIT.format("B101", "assert", 7, 7), True),
+        (BANDIT.format("B101", "assert", 3, 3), BANDIT.format("B602", "shell=True", 3, 3), False),
+        (FRAME.format("a.rs", 3, 2, "old", 3, "f()", "i32"), FRAME.format("a.rs", 7, 6, "new", 7, "f()", "i32"), True),
+        (FRAME.format("a.rs", 3, 2, "old", 3, "f()", "i32"), FRAME.format("a.rs", 3, 2, "old", 3, "g()", "i32"), False),
+        (FRAME.format("a.rs", 3, 2, "old", 3, "f()", "i32"), FRAME.format("a.rs", 3, 2, "old", 3, "f()", "u8"), False),
+        ("a.js\n  3:80  error  x  r\n", "a.js\n  10:80   error   x   r\n", True),  # columns grow wider
+        ("src/a.ts\n 3:1 error TS(2304)\n", "src/a.ts\n 3:1 error TS(2551)\n", False),
+        (TOTALS.format(11, 40, 3, 2, 9, 5), TOTALS.format(12, 52, 2, 3, 10, 6), True),
+        (TOTALS.format(11, 40, 3, 2, 9, 5), TOTALS.format(12, 40, 4, 2, 9, 5), False),
+        ("Total coverage: 85.00%\n", "Total coverage: 70.00%\n", False),
+        ("12 | rows\n", "12 | other rows\n", False),  # around no place
+    ],
+)
+def test_whatever_a_check_did_not_say_before_is_new(old: str, new: str, is_excused: bool) -> None:
+    [compared] = excuse_commands(run(lint(1, new)), [lint(1, old)]).commands
+    assert compared.is_excused is is_excused
+
+
 def test_where_the_tests_showed_nothing_a_failure_says_nothing_and_a_success_counts() -> None:
     base = build_baseline("base", run(lint(0), command(1, BAD)), "The module x is not installed.")
     failed = excuse_failures(run(lint(0), command(1, BAD, BROKEN)), base)

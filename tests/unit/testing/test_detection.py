@@ -125,7 +125,7 @@ PYTEST = {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]
         (
             {"Gemfile": ""},
             ["Gemfile.lock", "spec/a_spec.rb"],
-            ["test: bundle exec rspec --no-fail-fast --format documentation --format json --out /r/rspec.json"],
+            ["test: bundle exec rspec"],
             Framework.rspec,
         ),
         ({}, ["test/test_a.rb"], ["test: ruby -Ilib -Itest test/test_a.rb -v"], Framework.minitest),

@@ -10,9 +10,10 @@ from domain.review.changes import ChangeStatus, FileChange
 from tests.unit.workspace.changes import between, compare, reasons
 from tests.unit.workspace.remotes import Author
 from workspace.attributes import Attributes
+from workspace.copies import is_vendored
 from workspace.diff import DiffLimits, Entry, parse_raw, to_printable
 from workspace.encoding import is_built
-from workspace.file_selection import CLAIMS_GENERATED, choose, is_vendored, skip_by_content
+from workspace.file_selection import CLAIMS_GENERATED, choose, skip_by_content
 from workspace.git import Git, GitOutput
 from workspace.objects import Objects
 
@@ -208,12 +209,12 @@ async def test_what_is_touched_is_known_beyond_the_limits(author: Author):
         ("src/deep/er/a_test.go", True),
         ("app/a.py", False),
         ("spec/openapi.yaml", False),
-        ("third_party/x/tests/test_x.py", False),
         ("vendor/theirs/x_test.go", False),
+        ("vendor/ours/test_a.py", True),
     ],
 )
 async def test_whether_a_project_has_tests(author: Author, path: str, is_one: bool):
-    base = author.commit({"README.md": "x\n", path: "x\n"})
+    base = author.commit({"README.md": "x\n", "vendor/theirs/LICENSE": "MIT\n", path: "x\n"})
     assert await Objects(Git(author.tree / ".git")).has_tests(base) is is_one
 
 
@@ -272,7 +273,10 @@ async def test_all_contents_together_are_limited(author: Author):
 async def test_attributes_are_those_of_the_merge_base(author: Author):
     change = await compare(
         author,
-        {".gitattributes": "*.gen linguist-generated\nvendor/ours/** -linguist-vendored\n*.dat binary\n"},
+        {
+            ".gitattributes": "*.gen linguist-generated\nvendor/ours/** -linguist-vendored\n*.dat binary\n",
+            "Gemfile": "",
+        },
         {
             ".gitattributes": "*.py linguist-generated\n",
             "a.gen": "x\n",
@@ -346,13 +350,12 @@ def test_a_pattern_made_to_be_slow_is_not():
         ("sub/Cargo.lock", "lock file"),
         ("dist/app.min.js", "minified"),
         ("node_modules/x/index.js", "vendored"),
-        ("src/third_party/x.c", "vendored"),
+        ("src/third_party/x.c", None),
         ("locks.py", None),
         ("vendor", None),
         ("src/vendor.py", None),
         ("vendors/admin/views.py", None),
         ("app/vendors/cache/views.py", None),
-        ("vendor/x/y.go", "vendored"),
         ("src/admin.js", None),
         ("package.json", None),
     ],
@@ -521,14 +524,33 @@ def test_only_the_words_of_tools_above_everything_else_say_generated(
 
 
 @pytest.mark.parametrize(
-    ("path", "is_copied"),
+    ("path", "mark", "is_copied"),
     [
-        ("node_modules/left/index.js", True),
-        ("third_party/p.py", True),
-        ("vendor/github.com/x/y.go", True),
-        ("marketplace/vendor/views.py", False),
-        ("src/vendors/models.py", False),
+        ("node_modules/left/index.js", "", True),
+        ("Node_Modules/left/index.js", "", False),
+        ("tools/vendor/github.com/x/y.go", "", True),
+        ("tools/vendor/log/y.rs", "tools/Cargo.toml", True),
+        ("tools/vendor/log/y.rs", "Cargo.toml", False),
+        ("vendor/orders.v2/views.py", "", False),
+        ("vendor/symfony/console/Command.php", "vendor/autoload.php", True),
+        ("vendor/imgui/imgui.cpp", "vendor/imgui/LICENSE.txt", True),
+        ("vendor/orders/views.py", "pyproject.toml", False),
+        ("vendor/views.py", "go.mod", False),
+        ("marketplace/vendor/orders/views.py", "go.mod", False),
+        ("src/vendors/models/a.py", "src/go.mod", False),
+        ("ios/Pods/Alamofire/a.swift", "ios/Podfile", True),
+        ("k8s/pods/web/handler.py", "k8s/Podfile", False),
+        ("apps/pods/views.py", "LICENSE", False),
+        ("lib/third-party/adapter.ts", "LICENSE", False),
+        ("lib/third-party/stripe/adapter.ts", "LICENSE", False),
+        ("src/third_party/zlib/inflate.c", "src/third_party/zlib/COPYING", True),
     ],
 )
-def test_a_shop_with_vendors_is_no_copy(path: str, is_copied: bool) -> None:
-    assert is_vendored(path) is is_copied
+def test_a_copy_stands_where_copies_do(path: str, mark: str, is_copied: bool) -> None:
+    assert is_vendored(path, {mark}) is is_copied
+
+
+async def test_a_change_cannot_bring_what_makes_it_a_copy(author: Author):
+    added = {"vendor/orders/LICENSE": "MIT\n", "vendor/orders/views.py": "x\n", "k8s/pods/handler.py": "x\n"}
+    change = await compare(author, {"README.md": "# Shop\n"}, added)
+    assert {file.path for file in change.files} == {*added}

@@ -6,7 +6,7 @@ from ast_grep_py import SgNode
 
 from agents.review.checks.dangers import commands, statements
 from agents.review.checks.dangers.rule import DangerRule, Shape, both, call, concatenate, either, inside, pattern
-from agents.review.checks.dangers.statements import put_together
+from agents.review.checks.dangers.statements import fill_by_name, put_together
 from agents.review.checks.dangers.texts import SENT
 from agents.review.checks.rule_texts import Danger
 
@@ -64,7 +64,7 @@ PYTHON = (
         ("python",),
         Danger.sql_text,
         _STATEMENT + "Use placeholders of the driver.",
-        put_together("string", "concatenated_string", "binary_operator", "call"),
+        either(put_together("string", "concatenated_string", "binary_operator", "call"), fill_by_name()),
         grade=statements.rate,
         silenced_by="S608",
     ),

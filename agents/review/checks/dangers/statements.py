@@ -33,6 +33,7 @@ from agents.review.checks.dangers.texts import (
     SENT_ITSELF,
     Hole,
     Value,
+    fill,
     flatten,
     is_checked,
     is_declared_number,
@@ -40,8 +41,10 @@ from agents.review.checks.dangers.texts import (
     is_part,
     is_sent,
     list_holes,
+    list_items,
     list_named,
     read_callee,
+    read_sides,
 )
 from agents.review.checks.rule_texts import Danger
 
@@ -164,11 +167,30 @@ def put_together(*kinds: str) -> Shape:
     return both(either(*({"kind": kind} for kind in kinds)), {"regex": _WORDS})
 
 
+def fill_by_name() -> Shape:
+    """Python's text that is kept under a name and filled in elsewhere."""
+    return either({"kind": "binary_operator", "regex": r"^\w+\s*%"}, {"kind": "call", "regex": r"^\w+\.format\("})
+
+
+def _read_filled(node: SgNode) -> list[str | Value]:
+    """The text of :func:`fill_by_name`; nothing if it is none, or if the name was given several or none."""
+    sides = read_sides(node)
+    if sides is not None and sides[1] == "%":
+        name, values = sides[0].text(), list_items(sides[2])
+    elif node.kind() == "call" and (called := re.fullmatch(r"(\w+)\.format", read_callee(node))) is not None:
+        handed = [child for child in node.children() if child.kind() in ARGUMENTS]
+        name, values = called[1], [item for child in handed for item in list_items(child)]
+    else:
+        return []
+    given = list_given(name, node) if name.isidentifier() else []
+    return list(fill(list(flatten(given[0])), values)) if len(given) == 1 else []
+
+
 def rate(node: SgNode) -> Danger | None:
     """How grave it is what an expression puts into SQL that is handed to a database; None if it does no such thing."""
     if is_part(node):
         return None
-    parts = list(flatten(node))
+    parts = list(_read_filled(node) or flatten(node))
     if all(isinstance(part, str) for part in parts):
         return None
     takers = _find_takers(node)

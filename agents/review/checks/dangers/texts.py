@@ -110,7 +110,7 @@ def is_part(node: SgNode) -> bool:
         parent = parent.parent()
     if parent is None:
         return False
-    return parent.kind() == "concatenated_string" or (parent.kind() in JOINED and _read_sides(parent) is not None)
+    return parent.kind() == "concatenated_string" or (parent.kind() in JOINED and read_sides(parent) is not None)
 
 
 def is_from_outside(source: str, node: SgNode) -> bool:
@@ -218,10 +218,10 @@ def flatten(node: SgNode, level: int = 0) -> Iterator[str | Value]:
         return
     if kind in _LITERALS:
         yield from _read_literal(node)
-    elif kind in JOINED and (sides := _read_sides(node)) is not None:
+    elif kind in JOINED and (sides := read_sides(node)) is not None:
         left, operator, right = sides
         if operator == "%":
-            yield from _fill(list(flatten(left, level + 1)), _list_items(right))
+            yield from fill(list(flatten(left, level + 1)), list_items(right))
         else:
             yield from flatten(left, level + 1)
             yield from flatten(right, level + 1)
@@ -276,7 +276,7 @@ def _read_literal(node: SgNode) -> Iterator[str | Value]:
             yield Value(source, inner[0] if len(inner) == 1 and inner[0].text() == source else None)
 
 
-def _read_sides(node: SgNode) -> tuple[SgNode, str, SgNode] | None:
+def read_sides(node: SgNode) -> tuple[SgNode, str, SgNode] | None:
     children = node.children()
     if len(children) != 3 or children[1].text() not in ("+", ".", "%"):
         return None
@@ -285,7 +285,7 @@ def _read_sides(node: SgNode) -> tuple[SgNode, str, SgNode] | None:
 
 def _read_format(node: SgNode, level: int) -> Iterator[str | Value]:
     """The text of a call that puts its arguments into another one."""
-    items = [item for child in node.children() if child.kind() in ARGUMENTS for item in _list_items(child)]
+    items = [item for child in node.children() if child.kind() in ARGUMENTS for item in list_items(child)]
     template = _find_literal(node, level)
     if template is None:
         yield Value(node.text())
@@ -293,7 +293,7 @@ def _read_format(node: SgNode, level: int) -> Iterator[str | Value]:
     text = template.text()
     at = next((at + 1 for at, item in enumerate(items) if item.source == text), 0)
     sources = items[at:]
-    yield from _fill(list(flatten(template, level + 1)), sources)
+    yield from fill(list(flatten(template, level + 1)), sources)
 
 
 def _find_literal(node: SgNode, level: int) -> SgNode | None:
@@ -303,7 +303,7 @@ def _find_literal(node: SgNode, level: int) -> SgNode | None:
     return next((found for each in node.children() if (found := _find_literal(each, level + 1)) is not None), None)
 
 
-def _fill(parts: Sequence[str | Value], sources: Sequence[Value]) -> Iterator[str | Value]:
+def fill(parts: Sequence[str | Value], sources: Sequence[Value]) -> Iterator[str | Value]:
     """Puts values where a text has marks for them: ``%s``, ``{}``, ``{0}`` or ``{name}``."""
     waiting = list(sources)
     mark = re.compile(
@@ -323,7 +323,7 @@ def _fill(parts: Sequence[str | Value], sources: Sequence[Value]) -> Iterator[st
         yield part[at:]
 
 
-def _list_items(node: SgNode) -> list[Value]:
+def list_items(node: SgNode) -> list[Value]:
     """Arguments, or the values of a tuple."""
     if node.kind() in ARGUMENTS or node.kind() in ("tuple", "list", "array", "parenthesized_expression"):
         return [Value(child.text(), child) for child in list_named(node)]

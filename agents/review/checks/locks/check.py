@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from agents.review.checks.inputs import ToolReport
 from agents.review.checks.locks.comparison import LockDifference, LockFault, Pair
 from agents.review.checks.locks.formats import find_reader
+from agents.review.checks.locks.manifests import list_manifests
 from agents.review.checks.rule_texts import build_message, shorten
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.toolbox import Toolbox
@@ -24,12 +25,12 @@ from workspace.objects import Code
 
 _LARGEST = 5_000_000  # bytes of a lock file that is read
 _MOST = 50  # lock files of a change
+_MOST_MANIFESTS = 500
 _SHOWN = 3  # packages that a message names
 _KINDS = {
     "git": "a git repository",
     "url": "an address of its own",
-    "link": "a folder",
-    "bundle": "the repository itself",
+    "local": "the repository itself",
 }
 _SAYS = {
     "credential-in-address": "The address of {packages} holds a password or token for {subject}. Whoever reads the "
@@ -51,8 +52,8 @@ _SAYS = {
     "other-package": "{packages} would be installed in the place of {subject}, which is another package. Merge only if "
     "the manifest asks for it under this name",
     "other-repository": "{packages} comes from another repository than before: {subject}. Merge only if that is meant",
-    "other-source": "{packages} came from a registry and now comes from {subject}. Merge only if that is meant, and "
-    "if the manifest says so, too",
+    "other-source": "{packages} was fetched from elsewhere and now comes from {subject}. Merge only if that is meant, "
+    "and if the manifest says so, too",
     "runs-scripts": "{packages} would run a program as it is installed, which the same version did not before",
 }
 _HIDES = LockFault(rule="hides-other", severity=Severity.error, packages=(), line=1)
@@ -112,22 +113,41 @@ async def compare_locks(change: Change, code: Code, toolbox: Toolbox, origin: Co
     head = await code.read(change.head_sha, [*seen, *hidden.values()], _LARGEST)
     there = [each for each in files if each.path in head]
 
+    manifests: dict[str, dict[str, JsonValue]] = {}
+
     def build_request(file: TouchedFile) -> JsonValue:
         before = base.get(file.old_path or file.path, base.get(hidden.get(file.path, "")))
         return {
             "path": file.path,
             "base": None if before is None else before.decode(errors="replace"),
             "head": head[file.path].decode(errors="replace"),
+            "manifests": manifests.get(file.path),
         }
 
-    shift = WorkerBudget(toolbox.pool, toolbox.seconds)
-    answers, problem = await run_each(there, build_request, lambda file: file.path, "lock", shift)
-    differences = {file.path: LockDifference.model_validate(answer) for file, answer in answers}
+    async def compare(files: Sequence[TouchedFile]) -> tuple[dict[TouchedFile, LockDifference], str | None]:
+        shift = WorkerBudget(toolbox.pool, toolbox.seconds)
+        answers, problem = await run_each(files, build_request, lambda file: file.path, "lock", shift)
+        return {file: LockDifference.model_validate(answer) for file, answer in answers}, problem
+
+    compared, problem = await compare(there)
+    if doubted := [file for file, each in compared.items() if each.depends_on_manifests]:
+        manifests |= {each.path: await _read_manifests(each.path, change.head_sha, code) for each in doubted}
+        again, failed = await compare(doubted)
+        compared, problem = compared | again, problem or failed
+    differences = {file.path: each for file, each in compared.items()}
     faults = [(path, fault) for path, each in differences.items() for fault in each.faults]
     faults += [(path, _HIDES) for path, other in hidden.items() if other in head and path not in base and path in head]
     found = await asyncio.to_thread(lambda: tuple(_build(*each) for each in faults))
     read = sum(each.is_read for each in differences.values())
     return ComparedLocks(seen, differences, ToolReport(found, files=read, problem=problem))
+
+
+async def _read_manifests(lock: str, commit: str, code: Code) -> dict[str, JsonValue]:
+    """The manifests that may ask for the packages of a lock file: those beside it, and many others."""
+    names = list_manifests(lock)
+    texts = await code.read_matching(commit, [f"**/{name}" for name in names], _MOST_MANIFESTS)
+    texts |= await code.read(commit, [posixpath.join(posixpath.dirname(lock), name) for name in names])
+    return {path: text.decode(errors="replace") for path, text in texts.items()}
 
 
 def _find_hidden(path: str) -> str:

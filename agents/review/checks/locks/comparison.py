@@ -1,7 +1,7 @@
 """Compares two versions of a lock file: which packages moved, and what is suspicious about that."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict
@@ -21,12 +21,14 @@ from agents.review.checks.locks.entries import (
     is_plain_http,
 )
 from agents.review.checks.locks.formats import read_entries
+from agents.review.checks.locks.manifests import Wishes
 from domain.paths import is_lock, is_manifest
 from domain.review.findings import Severity
 
 Pair = tuple[str, str]
 
 _FETCHED = (REGISTRY, URL, GIT)
+_OTHERS = (LOCAL, URL, GIT)
 _PLACES = (SOURCE, TRUSTED)
 _STRENGTH = ("md5", "sha1", "sha256", "sha384", "sha512")
 
@@ -62,6 +64,11 @@ class LockDifference(BaseModel):
     is_read: bool = False
     is_new: bool = False
 
+    @property
+    def depends_on_manifests(self) -> bool:
+        """Whether what is suspicious may be what a manifest asks for."""
+        return any(each.rule in {"other-source", "other-package"} for each in self.faults)
+
 
 @dataclass
 class _Versions:
@@ -93,10 +100,12 @@ class _Versions:
         return [each for each in self.find_before(entry) if each.pair == entry.pair]
 
 
-def compare(path: str, base: str | None, head: str) -> LockDifference:
+def compare(path: str, base: str | None, head: str, manifests: Mapping[str, str] | None = None) -> LockDifference:
     """What a change of a lock file comes to; nothing is known of it where a version cannot be read.
 
     :param base: its text before; None for a new file.
+    :param manifests: path → text of what asks for its packages. What the lock file itself says to be asked for does
+        not count: only a package manager writes it, or somebody who hopes that nobody reads it.
     """
     lists_packages = is_lock(path) or is_manifest(path)
     try:
@@ -107,7 +116,8 @@ def compare(path: str, base: str | None, head: str) -> LockDifference:
     old = set(versions.base)
     new = [entry for entry in dict.fromkeys(versions.head) if entry not in old]
     found = [fault for entry in new for fault in _find_faults(entry, versions)]
-    found += [fault for entry in versions.head for fault in _find_replacements(entry, versions)]
+    wishes = Wishes(manifests or {}, path)
+    found += [fault for entry in versions.head for fault in _find_replacements(entry, versions, wishes)]
     faults = _group(found, head)
     before, after = (
         {entry.pair for entry in each if entry.kind not in _PLACES} for each in (versions.base, versions.head)
@@ -127,14 +137,11 @@ def _find_faults(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:
     yield from _find_open_addresses(entry, versions)
     if entry.kind in _PLACES:
         yield from _find_other_places(entry, versions)
-    if entry.kind not in _FETCHED or not versions.has_base:
+    if entry.kind not in _FETCHED or not versions.has_base:  # a local one is seen in the repository
         return
     is_changed = bool(same) and (_has_other_hash(entry, same) or _has_other_file(entry, same))
     if is_changed:
         yield _build("hash-changed", Severity.error, entry)
-    if before and not any(each.kind == entry.kind for each in before) and entry.kind in (GIT, URL):
-        was_same = any(each.version == entry.version for each in before)
-        yield _build("other-source", Severity.error if was_same else Severity.warning, entry, entry.kind)
     repositories = frozenset[str]().union(*(each.repositories for each in before))
     if repositories and entry.hosts <= versions.hosts:
         for repository in sorted(entry.repositories - repositories):
@@ -157,13 +164,20 @@ def _find_other_places(entry: LockEntry, versions: _Versions) -> Iterator[LockFa
         yield _build("other-index", Severity.warning, entry, host)
 
 
-def _find_replacements(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:
-    """Where it comes from anything else than what was in its place."""
+def _find_replacements(entry: LockEntry, versions: _Versions, wishes: Wishes) -> Iterator[LockFault]:
+    """Where it comes from anything else than what was in its place, as no manifest asks for."""
     there = versions.folders.get(entry.folder, []) if entry.folder else []
-    if entry.kind == LOCAL and there and all(each.kind in _FETCHED for each in there):
-        yield _build("other-source", Severity.warning, entry, "bundle" if entry.version else "link")
+    before = there or versions.find_same(entry) or versions.find_before(entry)
+    if entry.kind in _OTHERS and before and all(each.kind in _FETCHED and each.kind != entry.kind for each in before):
+        is_asked_for = wishes.hold(entry)
+        if not (is_asked_for and entry.kind == LOCAL):
+            is_new = entry.kind == URL and all(each.version != entry.version for each in versions.find_before(entry))
+            severity = Severity.warning if is_asked_for or is_new else Severity.error
+            yield _build("other-source", severity, entry, entry.kind)
+        if entry.runs_scripts and not is_asked_for and not any(each.runs_scripts for each in before):
+            yield _build("runs-scripts", Severity.error, entry)
     known = versions.installed.get(entry.takes_place_of, set()) if entry.takes_place_of else ()
-    if known and entry.name not in known:
+    if known and entry.name not in known and not wishes.hold_alias(entry):
         yield _build("other-package", Severity.error, entry, entry.takes_place_of)
 
 

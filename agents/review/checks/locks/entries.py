@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-GIT, REGISTRY, URL, LOCAL, SOURCE, TRUSTED = "git", "registry", "url", "local", "source", "trusted"
-"""Where a package comes from. No packages are ``source``, a place in which all are looked for, and ``trusted``, a host
-whose certificate is not looked at.
+GIT, REGISTRY, URL, LOCAL, BUNDLED = "git", "registry", "url", "local", "bundled"
+SOURCE, TRUSTED = "source", "trusted"
+"""Where a package comes from; ``bundled`` is in the archive of another. No packages are ``source``, a place in which
+all are looked for, and ``trusted``, a host whose certificate is not looked at.
 """
 
 _PREFIX = re.compile(r"^(registry|sparse|git|hg|svn|bzr|direct)\+(?=[a-z+]+://)")
@@ -33,7 +34,8 @@ class LockEntry:
     :param origins: the indexes or repositories in which it is looked up, which stay the same with every version.
     :param files: (name of an archive, its algorithm, its value), where the file names the archives.
     :param folder: into which it is installed, where the file says so; a package that stays the same may move.
-    :param takes_place_of: what its folder is called after, if that is another package, and no manifest asks for that.
+    :param takes_place_of: what its folder is called after, if that is another package.
+    :param place: where in the repository it is, seen from the lock file, if that is known of a local one.
     """
 
     name: str
@@ -46,6 +48,7 @@ class LockEntry:
     files: frozenset[tuple[str, str, str]] = frozenset()
     folder: str = field(default="", compare=False)
     takes_place_of: str = ""
+    place: str = field(default="", compare=False)
 
     @property
     def pair(self) -> tuple[str, str]:

@@ -7,16 +7,17 @@
 import posixpath
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from configparser import Error as WrongSettings
 from configparser import RawConfigParser
-from fnmatch import fnmatch
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 from urllib.parse import parse_qsl
 
 from agents.review.checks.locks.archives import find_registry, is_python_archive
 from agents.review.checks.locks.entries import (
+    BUNDLED,
     GIT,
     LOCAL,
     REGISTRY,
@@ -79,7 +80,7 @@ def _read_npm(text: str) -> list[LockEntry]:
         raise UnreadableLock("npm")
     old = _walk_npm(data, "")  # older versions of npm install from these
     packages = [*_items(data.get("packages")), *old]
-    asked = _NpmRequests(packages)
+    asked = {pair for _, entry in packages for pair in _list_wanted(entry)}
     return [_build_npm(path, entry, asked) for path, entry in packages if _is_installed(path)]
 
 
@@ -94,67 +95,36 @@ def _walk_npm(table: Table, path: str) -> Iterator[tuple[str, Table]]:
         yield from _walk_npm(entry, f"{below}/")
 
 
-class _NpmRequests:
-    """What the file says to be asked for: by whomever, and by the manifests of the repository."""
-
-    def __init__(self, packages: Iterable[tuple[str, Table]]) -> None:
-        self._all: set[tuple[str, str]] = set()
-        self._own: set[tuple[str, str]] = set()
-        self._workspaces: list[str] = []
-        for path, entry in packages:
-            wanted = {*_list_wanted(entry)}
-            self._all |= wanted
-            if not _is_installed(path):
-                self._own |= wanted
-                spaces = entry.get("workspaces") or []
-                self._workspaces += map(str, spaces["packages"] if isinstance(spaces, dict) else spaces)
-
-    def find_name(self, folder: str, entry: Table) -> str:
-        """The package in a folder: what an entry calls itself counts where somebody asks for that under this name."""
-        name = str(entry.get("name") or folder)
-        return name if (folder, name) in self._all else folder
-
-    def is_own(self, folder: str, name: str) -> bool:
-        """Whether a manifest asks for another package under the name of a folder."""
-        return name == folder or (folder, name) in self._own
-
-    def is_linked(self, folder: str, target: str) -> bool:
-        """Whether a manifest asks for the folder of the repository that is linked."""
-        spaces = (each.removeprefix("./").rstrip("/") for each in self._workspaces)
-        return (folder, "file:") in self._own or any(fnmatch(target, each) for each in spaces)
-
-
 def _list_wanted(entry: Table) -> Iterator[tuple[str, str]]:
-    """(name of a folder, another package or ``file:``) of what an entry asks for."""
+    """(name of a folder, another package) of what an entry asks for."""
     keys = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "requires")
     for table in map(entry.get, keys):
         for folder, wanted in table.items() if isinstance(table, dict) else ():
             if str(wanted).startswith("npm:"):
                 yield folder, _split_spec(str(wanted).removeprefix("npm:"))[0]
-            elif classify(str(wanted)) == LOCAL:
-                yield folder, "file:"
 
 
-def _build_npm(path: str, entry: Table, asked: _NpmRequests) -> LockEntry:
+def _build_npm(path: str, entry: Table, asked: Collection[tuple[str, str]]) -> LockEntry:
     folder, version = path.rsplit("node_modules/", 1)[-1], str(entry.get("version", ""))
-    name = asked.find_name(folder, entry)
+    name = str(entry.get("name") or folder)
+    name = name if (folder, name) in asked else folder  # what it calls itself, where somebody asks for that
     if version.startswith("npm:"):  # version 1 of the file does not hold what manifests ask for
         name, _, version = version.removeprefix("npm:").rpartition("@")
     address = str(entry.get("resolved") or (version if ":" in version else ""))
     if entry.get("link") and "://" not in address:
-        return LockEntry(folder, "", LOCAL, folder="" if asked.is_linked(folder, address) else path)
+        return LockEntry(folder, "", LOCAL, folder=path, place=address)
     if (entry.get("bundled") or entry.get("inBundle")) and not address:
         is_own = path == f"node_modules/{folder}"  # in the repository, not in the archive of another package
-        return LockEntry(name, version, LOCAL, folder=path if is_own else "")
+        return LockEntry(name, version, LOCAL if is_own else BUNDLED, folder=path)
     kind = classify(address) if address else REGISTRY
     kind, origins = _look_up(kind, "" if address == version else address, name, version)
     if kind == GIT and "#" in address:
         version = address.rsplit("#", 1)[1]
     runs = bool(entry.get("hasInstallScript") or entry.get("requiresBuild"))
     hashes = split_hashes(entry.get("integrity"))
-    instead = "" if asked.is_own(folder, name) else folder
-    addresses = list_addresses(address)
-    return LockEntry(name, version, kind, addresses, hashes, runs, origins, folder=path, takes_place_of=instead)
+    instead = "" if name == folder else folder
+    there = LockEntry(name, version, kind, list_addresses(address), hashes, runs, origins, folder=path)
+    return replace(there, takes_place_of=instead, place=address)
 
 
 def _look_up(kind: str, address: str, name: str, version: str) -> tuple[str, frozenset[str]]:
@@ -204,7 +174,8 @@ def _build_yarn(specs: Sequence[str], fields: Table) -> LockEntry:
         version = fragment or version
     elif fragment:
         hashes |= {("fragment", fragment)}
-    return LockEntry(name, version, kind, list_addresses(address), hashes, origins=origins)
+    place = address or (wanted if classify(wanted) == LOCAL else "")
+    return LockEntry(name, version, kind, list_addresses(address), hashes, origins=origins, place=place)
 
 
 def _ask_for(name: str, specs: Sequence[str]) -> bool:
@@ -216,7 +187,7 @@ def _build_berry(specs: Sequence[str], fields: Table, *, cache: str) -> LockEntr
     name, resolution = _split_spec(str(fields["resolution"]))
     version = str(fields["version"])
     if fields.get("linkType") == "soft":
-        return LockEntry(name, version, LOCAL)
+        return LockEntry(name, version, LOCAL, place=resolution)
     protocol, _, rest = resolution.partition(":")
     key, slash, checksum = str(fields.get("checksum", "")).rpartition("/")
     hashes = frozenset({(key if slash else cache, checksum)} if checksum else ())
@@ -229,10 +200,13 @@ def _build_berry(specs: Sequence[str], fields: Table, *, cache: str) -> LockEntr
         kind, origins = _look_up(URL, address, name, version) if address else (REGISTRY, frozenset[str]())
         kind = kind if is_asked_for else URL
         return LockEntry(name, version, kind, list_addresses(address), hashes, origins=origins)
-    if protocol == "patch":  # a file of the repository, on top of a package that has an entry of its own
-        return LockEntry(name, f"{version} {resolution}", LOCAL, hashes=hashes)
+    if protocol == "patch":  # on top of a package that has an entry of its own
+        is_of_yarn = re.fullmatch(r"[^#]*#(optional!|~)?builtin<[\w/-]+>(::.*)?", rest)
+        kind = REGISTRY if is_of_yarn else LOCAL
+        return LockEntry(name, f"{version} {resolution}", kind, hashes=hashes, place=resolution)
     kind = GIT if "commit=" in resolution else classify(resolution)
-    return LockEntry(name, resolution.rsplit("#", 1)[-1], kind, list_addresses(resolution), hashes)
+    version = version if kind == LOCAL else resolution.rsplit("#", 1)[-1]
+    return LockEntry(name, version, kind, list_addresses(resolution), hashes, place=resolution)
 
 
 def _read_pnpm(text: str) -> list[LockEntry]:
@@ -261,8 +235,9 @@ def _build_pnpm(key: str, entry: Table) -> LockEntry:
     address = str(said.get("tarball") or said.get("repo") or (asked if "://" in asked else ""))
     if "commit" in said:
         return LockEntry(name, said["commit"], GIT, list_addresses(address), runs_scripts=runs)
-    if "directory" in said or asked.startswith(("file:", "link:")):
-        return LockEntry(name, version, LOCAL)
+    places = [f"file:{said['directory']}"] if "directory" in said else [address, asked]
+    if local := [each for each in places if each.startswith(("file:", "link:"))]:
+        return LockEntry(name, version, LOCAL, runs_scripts=runs, place=local[0])
     kind = URL if "://" in key or address else REGISTRY
     kind, origins = _look_up(kind, "" if "://" in key else address, name, version)
     return LockEntry(name, version, kind, list_addresses(address), split_hashes(said.get("integrity")), runs, origins)
@@ -301,7 +276,8 @@ def _build_toml(entry: Table, files: Mapping[str, list[Table]]) -> LockEntry:
         kind = URL
     origins = list_addresses(address) if kind == REGISTRY else frozenset[str]()
     found = frozenset(cast(set[tuple[str, str]], hashes))
-    return LockEntry(name, commit or version, kind, addresses, found, origins=origins, files=_list_files(archives))
+    names, place = _list_files(archives), address if kind == LOCAL else ""
+    return LockEntry(name, commit or version, kind, addresses, found, origins=origins, files=names, place=place)
 
 
 def _list_files(archives: Sequence[Table]) -> frozenset[tuple[str, str, str]]:
@@ -350,7 +326,8 @@ def _build_pipfile(name: str, entry: Table) -> LockEntry:
         return LockEntry(name, str(entry.get("ref", "")), GIT, list_addresses(entry["git"]))
     if "file" in entry:
         return LockEntry(name, version, URL, list_addresses(entry["file"]), hashes)
-    return LockEntry(name, version, LOCAL if "path" in entry else REGISTRY, frozenset(), hashes)
+    place = str(entry.get("path") or "")
+    return LockEntry(name, version, LOCAL if place else REGISTRY, frozenset(), hashes, place=place)
 
 
 _REQUIREMENT = re.compile(r"^([\w.\[\],-]+?)(?:\[[^\]]*\])?\s*===?\s*([^\s;\\]+)(.*)$")
@@ -429,7 +406,7 @@ def _build_composer(entry: Table) -> LockEntry:
     commit = str(dist.get("reference") or source.get("reference") or "")
     is_moving = version.startswith("dev-") or version.endswith("-dev")
     if dist.get("type") == "path":
-        return LockEntry(name, version, LOCAL)
+        return LockEntry(name, version, LOCAL, place=str(dist.get("url") or ""))
     hashes = {("sha1", str(dist["shasum"]))} if dist.get("shasum") else set[tuple[str, str]]()
     hashes |= {("commit", str(each["reference"])) for each in (dist, source) if each.get("reference")}
     addresses = list_addresses(dist.get("url"), source.get("url"))
@@ -472,19 +449,19 @@ def _read_gems(section: GemSection, sums: Mapping[tuple[str, str], set[tuple[str
         exact = f"{version} {revision}" if revision else plain
         addresses = list_addresses(*(section.remotes if kind != LOCAL else ()))
         origins = addresses if kind == REGISTRY else frozenset[str]()
-        yield LockEntry(name, exact, kind, addresses, hashes, origins=origins)
+        place = "".join(section.remotes[:1]) if kind == LOCAL else ""
+        yield LockEntry(name, exact, kind, addresses, hashes, origins=origins, place=place)
 
 
 def _read_nuget(text: str) -> list[LockEntry]:
     data = load_json(text)
     packages = (pair for _, each in _items(data["dependencies"]) for pair in _items(each))
-    return [_build_nuget(name, entry) for name, entry in packages]
+    return [_build_nuget(name, entry) for name, entry in packages if entry.get("type") != "Project"]
 
 
 def _build_nuget(name: str, entry: Table) -> LockEntry:
     hashes = frozenset({("content", str(entry["contentHash"]))} if entry.get("contentHash") else ())
-    kind = LOCAL if entry.get("type") == "Project" else REGISTRY
-    return LockEntry(name, str(entry.get("resolved", "")), kind, frozenset(), hashes)
+    return LockEntry(name, str(entry.get("resolved", "")), REGISTRY, frozenset(), hashes)
 
 
 _READERS: Mapping[str, Callable[[str], list[LockEntry]]] = {

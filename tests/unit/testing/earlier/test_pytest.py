@@ -83,6 +83,13 @@ QUIET = {"sums.py": "def greet(name):\n    return name\n"}
 ON_GREET = "import pytest\nfrom sums import greet\n\n\ndef test_loud():\n    assert greet('a', loud=True) == 'A'\n\n\ndef test_needs_a_name():\n    with pytest.raises(ValueError, match='a name is needed'):\n        greet('')\n\n\ndef test_greets():\n    assert greet('b') == 'b'\n"
 
 BY_FIXTURE = "import pytest\nfrom sums import add, halve\n\n\n@pytest.fixture\ndef half():\n    with pytest.raises(TypeError):\n        halve()\n    try:\n        return halve(add(2, 2))\n    except Exception:\n        raise RuntimeError('nothing')\n\n\ndef test_halves(half):\n    assert half == 2\n\n\ndef test_adds():\n    assert add(1, 1) == 2\n"
+VALIDATED = (
+    "from sums import add\nfrom tests.rows import validate\n\n\ndef test_adds():\n    validate([(add(2, 2), 4)])\n"
+)
+VALIDATES = {
+    "tests/__init__.py": "",
+    "tests/rows.py": "def validate(rows):\n    for a, b in rows:\n        assert a == b\n",
+}
 RANGE = "from sums import add\n\n\ndef test_adds():\n    for n in range(4):\n        assert add(2, n) == 2 + n\n"
 ROUGHLY = "import pytest\nfrom sums import add\n\n\ndef test_adds():\n    assert add(2, 2) == pytest.approx(4, abs=1)\n"
 CONSTANT = "from sums import add\n\nSUM = 4\n\n\ndef test_adds():\n    assert add(2, 2) == SUM\n"
@@ -177,6 +184,16 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
             ),
         },
         {"test_adds": "blind"},
+    ),
+    "another value, in a test that leaves it to a helper to compare": (
+        {**PROGRAM, **VALIDATES, "tests/test_a.py": VALIDATED},
+        {**BROKEN, "tests/test_a.py": VALIDATED.replace("4", "0")},
+        {"test_adds": "changed"},
+    ),
+    "no value, in a test that leaves it to a helper to compare": (
+        {**PROGRAM, **VALIDATES, "tests/test_a.py": VALIDATED},
+        {**BROKEN, "tests/test_a.py": VALIDATED.replace("(add(2, 2), 4)", "(add, add)")},
+        {"test_adds": "lost"},
     ),
     "emptied": (
         {**PROGRAM, "tests/test_a.py": TEST},
