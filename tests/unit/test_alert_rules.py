@@ -16,8 +16,8 @@ from memory.db.engine import Bus
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(?:yaml|promql)\n(.*?)```", PAGE, re.DOTALL)
-RULES = "".join(block for block in BLOCKS if "alert:" in block)
-QUERIES = [block for block in BLOCKS if "forge_" in block]
+RULES = (ROOT / "deploy" / "prometheus" / "alerts.yml").read_text(encoding="utf-8")
+QUERIES = [*(block for block in BLOCKS if "forge_" in block), RULES]
 DASHBOARD = json.loads((ROOT / "deploy" / "grafana" / "forge.json").read_text(encoding="utf-8"))
 ASKED = [target["expr"] for panel in DASHBOARD["panels"] for target in panel.get("targets", ())]
 SUMMARIES = dict(re.findall(r"alert: (\w+)\n.*?summary: (.*?)\n", RULES, re.DOTALL))
