@@ -51,7 +51,6 @@ _ACTS = re.compile(
     | [\w./+-]{0,80}[@＠][\w./-]*\w                                                # a mention, a commit, an e-mail
     | [\w./-]{0,80}[#＃]\d+                                                         # an issue
     | \w{0,20}GH-\d+
-    | (?<!\w)(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}(?!\w)                            # a commit by its number
     | [\w./-]{0,80}::[\w./:\[\]-]{0,200}\w                                            # a qualified name, whole
     | :(?:[a-z][\w+-]{0,40}|[+-]1|100):                                             # an emoji
     | (?<!\w)/\s*forge\b                                                            # a command

@@ -36,7 +36,6 @@ SHOWN_AS = [
     ("ping @user and @org/team", "ping `@user` and `@org/team`"),
     ("mail alice@example.com, please", "mail `alice@example.com`, please"),
     ("fixes #1, closes o/r#2 and GH-3.", "fixes `#1`, closes `o/r#2` and `GH-3`."),
-    ("as in 6dcb09b, or defaced 12345 times", "as in `6dcb09b`, or defaced 12345 times"),
     ("see https://github.com/o/r/issues/4.", "see `https://github.com/o/r/issues/4`."),
     ("![alt](http://e.io/p.png)", "!\\[alt\\](`http://e.io/p.png`)"),
     ("use `int | None` or a|b", "use `int` &#124; `None` or a&#124;b"),
