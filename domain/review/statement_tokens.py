@@ -76,18 +76,31 @@ def list_bare(path: str, lines: Sequence[str]) -> list[str]:
 
 
 def _read(language: re.Pattern[str], text: str) -> Iterator[_Token]:
-    """The tokens; regular expressions of JavaScript are told by what stands before them."""
-    at, last = 0, _START
+    """The tokens; regular expressions of JavaScript are told by what stands before them.
+
+    Behind what may be read in two ways on its line, nothing counts as a comment: a slash may begin a regular
+    expression, and since Python 3.12 a quotation mark may stand within a text of its own kind.
+    """
+    at, last, is_sure = 0, _START, True
     while at < len(text):
         found = language.match(text, at)
         assert found is not None, "a sign is any character"
         token = _Token(found.lastgroup or "", found[0])
+        if token.kind == "comment" and not is_sure:
+            token = _Token("string", token.text)
         if token.text in ("/", "/=") and language is _JAVASCRIPT and _may_begin_regex(last):
             literal = _REGEX.match(text, at)
             token = _Token("string", literal[0]) if literal else token
         at += len(token.text)
+        is_sure = token.kind == "line" or (is_sure and not _is_unsure(token, language))
         last = last if token.kind in ("space", "comment") else token
         yield token
+
+
+def _is_unsure(token: _Token, language: re.Pattern[str]) -> bool:
+    if language is _JAVASCRIPT:
+        return token.kind == "sign" and token.text in ("/", "/=")
+    return token.kind == "string" and token.text.count("{") != token.text.count("}")
 
 
 def _may_begin_regex(before: _Token) -> bool:

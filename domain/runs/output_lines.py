@@ -65,13 +65,15 @@ _ALSO_VARYING = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Where something was looked at, and how much of it; what was found is said beside that."""
-_NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.]*\w|%)")
+_NUMBER = re.compile(r"(?<!\S)\d{1,9}(?=[,;:.]?(?:\s|$))|(?<=\s\()\d{1,9}(?=[\s)])")
+"""A count stands on its own; in ``chmod(755)`` or ``CVE-2024-35195`` a number is what is said."""
 _PLURAL = re.compile(r"s(?=[\s,;:)]|\.?$)")
 _IS_FINDING = re.compile(r"\s*[\w./\\@+-]{1,300}[:(]\d+(?:[:,]\s?\d+)?\)?:?\s+\S")
 _ARROW = re.compile(r"\s*(?:-->|╭─\[|┌─)\s*(?P<place>[^\s\]]+:\d+)")  # as rustc and ruff point below what they say
 _BELOW_FILE = re.compile(r"\s+\d+:\d+\s+\S")  # as eslint lists what it found in a file
 _AT = re.compile(r"[\w)\]\"'][:(](\d+)|\bline (\d+)", re.IGNORECASE)
 _AROUND = re.compile(r"\s{0,20}[>❯]?\s{0,9}(?P<number>\d{1,7})(?:\s?[|│┃]|\t|\s[-+](?=\s))(?P<code>.*)")
+_GRADED = re.compile(r"\s*(?:error|warning)\b", re.IGNORECASE)  # in a table of mistakes by line, not in code
 _MOST_NUMBERS = 20  # of a line that sums up
 _FAR = 20  # lines from a mistake, which no tool shows of the code around
 
@@ -170,8 +172,10 @@ def _list_told(lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         if around := _AROUND.fullmatch(line):
             number = int(around["number"])
-            if number == place or abs(number - place) > _FAR:
-                yield around["code"] if number == place else line
+            if number == place or _GRADED.match(around["code"]):
+                yield around["code"]
+            elif abs(number - place) > _FAR:
+                yield line
             continue
         if arrow := _ARROW.match(line):
             yield f"{arrow['place']}: {before}"

@@ -44,6 +44,8 @@ _BY_CATEGORY = {
 }
 
 
+_EVERY_FILE = "exclude=[]"
+"""Without it ruff leaves out folders by their names, such as dist."""
 _MOST_PRINTED = 8 << 20  # bytes; of a longer output only the first findings are read
 _NOTHING = frozenset[str]()
 
@@ -220,7 +222,9 @@ class _Run:
     async def _ruff(self, side: str, paths: Sequence[str], command: str, *options: str) -> Completed:
         root = self._root(side)
         prefix = f"{self._settings.folder}/" if self._settings.folder else ""
-        arguments = [part for value in self._settings.arguments for part in ("--config", value)]
+        said = self._settings.arguments
+        settings = said if any(each.startswith("exclude") for each in said) else (_EVERY_FILE, *said)
+        arguments = [part for value in settings for part in ("--config", value)]
         names = ["./" + path.removeprefix(prefix) for path in paths]
         argv = (tool_path("ruff"), command, "--isolated", "--no-cache", "--force-exclude", "--no-respect-gitignore")
         wanted = (*argv, *options, *arguments, "--", *names)

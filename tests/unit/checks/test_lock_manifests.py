@@ -223,6 +223,12 @@ GIT = [
 ]
 
 
+ROOTS = {
+    "package-lock.json": {"package.json": '{"workspaces": ["parts/app"]}'},
+    "Cargo.lock": {"Cargo.toml": '[workspace]\nmembers = ["left"]\n'},
+}
+
+
 def tell(path: str, base: str, head: str, manifests: dict[str, str]) -> set[str]:
     found = {f"{each.rule} {each.severity.value}" for each in compare(path, base, head, manifests).faults}
     return {each for each in found if not each.startswith("other-host")}
@@ -236,12 +242,12 @@ def list_unasked(head: str) -> set[str]:
 def test_what_comes_from_the_repository_itself_is_asked_for(
     path: str, base: str, head: str, manifest: tuple[str, str]
 ) -> None:
-    unasked = list_unasked(head)
+    unasked, root = list_unasked(head), ROOTS.get(path, {})
     assert tell(path, base, head, {}) == unasked
-    assert tell(path, base, head, dict([manifest])) == set()
+    assert tell(path, base, head, root | dict([manifest])) == set()
     other = manifest[1].replace("parts", "others").replace("test/", "tests/").replace("left", "lift")
-    assert tell(path, base, head, {manifest[0]: other}) == unasked
-    assert tell(path, base, head, {manifest[0]: "{"}) == unasked
+    assert tell(path, base, head, root | {manifest[0]: other}) == unasked
+    assert tell(path, base, head, root | {manifest[0]: "{"}) == unasked
 
 
 @pytest.mark.parametrize(("path", "base", "head", "manifest"), GIT)
@@ -259,11 +265,19 @@ def test_what_comes_from_git_is_asked_for(path: str, base: str, head: str, manif
         '{"dependencies": {"left": "file:parts/left"}}',
         '{"dependencies": {"other": "file:test/left.tgz"}}',
         '{"workspaces": ["*"], "files": ["test/*"]}',
+        '{"config": {"left": "file:test/left.tgz"}}',
+        '{"scripts": {"left": "file:test/left.tgz"}}',
     ],
 )
 def test_a_manifest_asks_for_a_package_from_one_place(manifest: str) -> None:
     head = npm(left={"version": "1.0.0", "resolved": "file:test/left.tgz"}, right=RIGHT)
     assert tell("package-lock.json", NPM, head, {"package.json": manifest}) == {"other-source error"}
+
+
+def test_a_manifest_that_the_lock_file_does_not_answer_asks_for_nothing() -> None:
+    head = npm(left={"version": "1.0.0", "resolved": "file:test/left.tgz"}, right=RIGHT)
+    asked = '{"dependencies": {"left": "file:../test/left.tgz"}}'
+    assert tell("package-lock.json", NPM, head, {"examples/package.json": asked}) == {"other-source error"}
 
 
 def test_what_the_lock_file_says_of_its_manifest_does_not_count() -> None:

@@ -634,3 +634,10 @@ async def test_the_findings_are_the_same_at_each_level(toolbox: Toolbox, level: 
         ("zizmor/dangerous-triggers", ".github/workflows/a.yml", 2),
         ("zizmor/unpinned-uses", ".github/workflows/a.yml", 9),
     }
+
+
+@pytest.mark.parametrize("folder", ["dist", "_build", "buck-out", "shop"])
+async def test_no_folder_is_left_out_for_its_name_alone(toolbox: Toolbox, folder: str) -> None:
+    files: Versions = {f"{folder}/a.py": (None, "import subprocess\n\nsubprocess.run(input(), shell=True)\n")}
+    result = await check_files(toolbox, files)
+    assert [(each.rule, each.line) for each in result.findings] == [("ruff/S602", 3)]

@@ -36,6 +36,8 @@ OTHER = [
     ("a.py", "x = 1\ny", "x = 1 y"),
     ("a.py", "f'{a} b'", "f'{a}  b'"),
     ("a.py", "x = '''a\n # b'''", "x = '''a\n # c'''"),
+    ("a.py", 'f(f"echo {d["# a"]}")', 'f(f"echo {d["# a"]}; {c} {d["b"]}")'),
+    ("a.js", "if (a) /[ //]/.test(eval(a))", "if (a) /[ //]/.test(eval(b))"),
     ("a.py", "os.chmod(p, 0o757)", "os.chmod(p, 0o777)"),
     ("a.js", "return\nx", "return x"),
     ("a.js", "[,a]", "[a]"),

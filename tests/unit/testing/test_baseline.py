@@ -148,6 +148,9 @@ TOTALS = (
         (TOTALS.format(11, 40, 3, 2, 9, 5), TOTALS.format(12, 40, 4, 2, 9, 5), False),
         ("Total coverage: 85.00%\n", "Total coverage: 70.00%\n", False),
         ("12 | rows\n", "12 | other rows\n", False),  # around no place
+        (f"{FIRST} 12 | ERROR | Missing comment\n", f"{FIRST} 14 | ERROR | eval() is a risk\n", False),
+        ("requests CVE-2024-35195\n", "requests CVE-2018-18074\n", False),
+        ("os.chmod(p, 777)\n", "os.chmod(p, 755)\n", False),
     ],
 )
 def test_whatever_a_check_did_not_say_before_is_new(old: str, new: str, is_excused: bool) -> None:

@@ -30,6 +30,18 @@ _BESIDE = {
     "gemfile.lock": ("Gemfile",),
 }
 _MEMBERS = frozenset({"workspaces", "members", "packages"})
+_SECTIONS = frozenset(
+    {
+        *("dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "overrides", "resolutions"),
+        *("catalog", "catalogs", "workspaces", "workspace", "members", "packages", "dev-packages", "repositories"),
+        *("require", "require-dev", "patch", "replace", "dev-dependencies", "build-dependencies", "package"),
+        *("optional-dependencies", "dependency-groups", "sources", "group", "bundleDependencies"),
+        *("bundledDependencies", "dev_dependencies", "patchedDependencies"),
+    }
+)
+"""Parts of a manifest in which packages are asked for; elsewhere anything may stand."""
+_NOTES = frozenset({"metadata", "config"})
+_TOOLS = frozenset({"poetry", "uv", "pdm"})
 _BUNDLED = frozenset({"bundleDependencies", "bundledDependencies"})
 _SOURCES = frozenset({"path", "git", "url", "file"})
 _KEY = re.compile(r"((?:@[^/@>]+/)?[^/@>]+)(?:@[^/>]*)?$")  # the last one, where overrides name several
@@ -55,8 +67,17 @@ class Wishes:
         self._folder = posixpath.dirname(lock)
         self._asks_itself = is_manifest(lock)
         self._places: dict[str, set[str]] = {}
-        for name, place in (wish for path, text in manifests.items() for wish in _read(path, text)):
-            self._places.setdefault(name, set()).add(place)
+        self._read_reached(dict(manifests))
+
+    def _read_reached(self, manifests: dict[str, str]) -> None:
+        """Read the manifests beside the lock file, and then those that these ask for, such as of a workspace."""
+        while reached := [path for path in manifests if self._reaches(posixpath.dirname(path))]:
+            for name, place in (wish for path in reached for wish in _read(path, manifests.pop(path))):
+                self._places.setdefault(name, set()).add(place)
+
+    def _reaches(self, folder: str) -> bool:
+        named = {place for places in self._places.values() for place in places}
+        return folder == self._folder or folder in named or matches(folder, self._places.get("", ()))
 
     def hold(self, entry: LockEntry) -> bool:
         """Whether one asks for a package from where it comes."""
@@ -93,7 +114,7 @@ def _read(path: str, text: str) -> Iterator[tuple[str, str]]:
     """
     folder, name = posixpath.split(path)
     try:
-        found = _read_gemfile(text) if name == "Gemfile" else _walk(_load(name, text), ())
+        found = _read_gemfile(text) if name == "Gemfile" else _walk(_load(name, text), (), name == "Pipfile")
         for package, wanted in found:
             yield _plain(package), _find_place(wanted, folder)
     except (ValueError, TypeError, RecursionError):
@@ -113,14 +134,21 @@ def _read_gemfile(text: str) -> Iterator[tuple[str, str]]:
         yield "", "."
 
 
-def _walk(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Packages and places as they are written; what is in a list has the key of the list."""
+def _walk(value: Any, keys: tuple[str, ...], asks: bool) -> Iterator[tuple[str, str]]:
+    """Packages and places as they are written; what is in a list has the key of the list.
+
+    :param asks: whether packages are asked for here.
+    """
     if isinstance(value, Mapping):
         for key, each in value.items():
-            yield from _walk(each, (*keys, str(key)))
+            below = (*keys, str(key))
+            if key not in _NOTES and (keys != ("tool",) or key in _TOOLS):
+                yield from _walk(each, below, asks or key in _SECTIONS)
     elif isinstance(value, list):
         for each in value:
-            yield from _walk(each, keys)
+            yield from _walk(each, keys, asks)
+    elif not asks:
+        return
     elif keys[-1:] == ("workspace",) and value is True:
         yield keys[-2], ""
     elif isinstance(value, str) and keys:
