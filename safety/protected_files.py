@@ -306,8 +306,9 @@ _HARMLESS = re.compile(
     r"|(release|codecov)[^/]*|zizmor\.ya?ml)"
     r"|\.(changeset|dumi|storybook|vitepress|yarn)/.*"
     r"|\.[^/]*(ignore|keep|nojekyll|rc\.example|env\.(example|sample|template)|versions?|nvmrc|mailmap|ignore-revs|browserslistrc)"
-    r"|\.[^/]*(ava|babel|clang|contributors|cover|codecov|editorconfig|flake8|flow|fmt|format|golangci|isort|jest|jshint"
-    r"|jscs|lint|manifest|mocha|nyc|php-?_?cs|phpstan|phpunit|prettier|psalm|rspec|rubocop|ruff|size-limit|spell|style"
+    r"|\.([^/]*[._-])?(ava|babel|clang|contributors|cover|codecov|editorconfig|flake8|flowconfig|(rust|scala|sh|go)?fmt"
+    r"|format|golangci|isort|jest|jshint|jscs|(es|style|markdown|yaml|had|py|remark|commit|html|sql|swift|tf|text)?lint"
+    r"|manifest|mocha|nyc|php-?_?cs|phpstan|phpunit|prettier|psalm|rspec|rubocop|ruff|size-limit|[ac]?spell|style"
     r"|swc|typedoc|versionrc|vitest|yard)[^/]*"
 )
 """Settings of tools that neither approve nor run with secrets: they format, lint, test, measure and document."""

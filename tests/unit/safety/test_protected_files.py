@@ -88,6 +88,8 @@ ASKS = [
     ".pipelines/release.yml",
 ]
 UNKNOWN = [
+    ".workflow.yml",
+    ".mergelint.yml",
     ".approver.yml",
     ".approver",
     ".Approver/rules/a.star",
@@ -172,6 +174,9 @@ FREE = [
     ".prettierrc",
     ".gitignore",
     ".golangci.yml",
+    ".rustfmt.toml",
+    ".cspell.json",
+    ".markdownlint-cli2.yaml",
     ".eslintrc.cjs",
     ".rubocop_todo.yml",
     ".python-version",
