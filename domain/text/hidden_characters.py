@@ -82,7 +82,7 @@ def may_deceive(path: str, line: str) -> bool:
 
 # --- terminals ---------------------------------------------------------------------------------------------
 
-_OBEYED = re.compile(r"[\x08\x0e\x0f]|\x1b(?=[\[\]PX^_78DEMc])|[\x84\x8d\x90\x98\x9b\x9d-\x9f]|\r")
+_OBEYED = re.compile(r"[\x08\x0e\x0f]|\x1b(?=[\[\]PX^_78DEMck()*+])|[\x84\x8d\x90\x98\x9b\x9d-\x9f]|\r")
 """What moves the cursor, erases or hides in a terminal (ECMA-48), wherever it stands; also a return within a line."""
 _MILD = re.compile(r"[\x80-\x9f]|\x1b\[(?!(?:(?!0*[34]8;)\d*;)*0*8[;m])[\d;:]*[m$%]")
 """What few terminals obey in UTF-8, and colours (Select Graphic Rendition), but for what conceals."""

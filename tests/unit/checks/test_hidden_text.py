@@ -21,6 +21,8 @@ TERMINAL = [
     ("u.py", 's = "\x1b[8m"'),
     ("v.sh", "rm -rf x # \x08\x08\x08\x08"),
     ("w.yml", "run: evil # \x1b]0;a\x07"),
+    ("t.sh", "evil # \x1bka\x1b\\"),
+    ("u.sh", "evil # \x1b(0"),
     ("x.toml", 'a = "b" # \x0e'),
     ("unknown.file", "evil\rgood"),
     ("y.md", "evil \x1b[1K good"),
