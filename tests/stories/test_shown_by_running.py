@@ -126,7 +126,7 @@ KNOWING = f"import os\n\n\n{BROKEN}".replace(
 async def test_code_that_asks_whether_a_test_runs_it_takes_no_finding_away(
     story_with_model: Story, model: ScriptedModel, verdict: str
 ) -> None:
-    """Its users meet the error that no test shows."""
+    """Its users meet the error that no test shows; the test of before shows it where none is seen to run."""
     story = story_with_model
     find_and_prove(model, {"test": SHOWS}, verdict=verdict, line=7, end_line=7)
     pull, _ = await propose(story, {"shop.py": KNOWING})
@@ -136,6 +136,7 @@ async def test_code_that_asks_whether_a_test_runs_it_takes_no_finding_away(
     told = [each.body for each in story.comments(pull) if "The first price is left out of the total." in each.body]
     assert len(told) == 1
     assert ("new code at shop.py:5 may look at what runs it" in told[0]) is (verdict == "proven")
+    assert story.gates(pull) == ([] if verdict == "proven" else ["destructive"])
 
 
 @pytest.mark.parametrize(
