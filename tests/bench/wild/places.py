@@ -38,7 +38,8 @@ def find_place(folder: Path, name: str) -> Place:
     own, needs = folder / name.replace("/", "+"), _PLACES[name]
     steps = [needs["setup"].replace("{place}", str(own))] if "setup" in needs else []
     if "npm" in needs:
-        steps.append(f"ln -s {own}/node_modules node_modules")
+        # a folder of its own, as runners keep what they remember in it
+        steps.append(f"mkdir node_modules && ln -s {own}/node_modules/* {own}/node_modules/.bin node_modules")
     if "go" in needs:
         steps.append(f"go env -w GOMODCACHE={own}/go GOFLAGS=-mod=mod GOPROXY=off")
     setup = shlex.join(("sh", "-c", " && ".join(steps))) if steps else None
