@@ -26,8 +26,6 @@ from safety.gates import list_protected
 
 log = structlog.get_logger(__name__)
 
-# Names of patches, which are in the journals of runs.
-
 
 class ReviewRun(RunWorkflow):
     """One run of the review pipeline: begin, check, read, post, run the earlier tests, ask, conclude."""
