@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BeforeValidator, ValidationError
 
 from agents.llm.ask import ModelAnswer, Question
 from agents.prompts import load_prompt
@@ -14,6 +14,7 @@ from domain.memories.memory import MemoryKind
 from domain.runs.next_step import SendBack
 from domain.runs.run import Run
 from domain.text.redaction import Redact
+from domain.value import Value
 from safety.learning_screening import LONGEST_CONTEXT, LONGEST_SAID, Learning, ShownToModel
 from safety.reflection_triggers import Moment
 
@@ -25,10 +26,8 @@ _WORDS, _NAME = 300, 120  # characters of a quotation and of a name
 _MAX_OUTPUT = 900
 
 
-class Fact(BaseModel):
+class Fact(Value):
     """One event as the model sees it."""
-
-    model_config = ConfigDict(frozen=True)
 
     event: str
     text: str
@@ -53,7 +52,7 @@ def _cut(limit: int) -> BeforeValidator:
     return BeforeValidator(lambda value: value[: 2 * limit] if isinstance(value, str) else value)
 
 
-class ReportedLearning(BaseModel):
+class ReportedLearning(Value):
     """One learning as the model reports it."""
 
     kind: MemoryKind
@@ -63,7 +62,7 @@ class ReportedLearning(BaseModel):
     event: int
 
 
-class Reflection(BaseModel):
+class Reflection(Value):
     """The model's report."""
 
     learnings: list[ReportedLearning]

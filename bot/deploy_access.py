@@ -9,10 +9,11 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
 from domain.deployments.deployment import DeployAccess, DeployAccesses
 from domain.errors import ConfigurationError
+from domain.value import Value
 from workspace.sandbox.registry_proxy import Address
 
 _ADVICE = "docs/deployments.md shows what the file holds."
@@ -36,7 +37,7 @@ _Repository = Annotated[str, AfterValidator(_check_repository)]
 _Variable = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{0,99}$"), AfterValidator(_check_variable)]
 
 
-class _Entry(BaseModel):
+class _Entry(Value):
     model_config = ConfigDict(extra="forbid")
 
     address: str = ""

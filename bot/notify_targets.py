@@ -13,7 +13,7 @@ from binascii import Error as NotBase64
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from domain.config.deploy import Address
@@ -21,6 +21,7 @@ from domain.config.notify import EventPattern, TargetName
 from domain.errors import ConfigurationError
 from domain.notices import NoticeAccess, NoticeFormat, NoticeSeverity, NoticeTarget, show_secret
 from domain.text.redaction import PROCESS_REDACTOR
+from domain.value import Value
 
 _ADVICE = "docs/notices.md shows what the file holds."
 _LARGEST = 4_000  # bytes of an address or a secret
@@ -30,7 +31,7 @@ _Pattern = Annotated[str, StringConstraints(pattern=r"^(\*|[\w.-]+/[\w.*-]+)$")]
 _OwnEvent = Annotated[str, StringConstraints(pattern=r"^forge\.(\*|halted|resumed)$")]
 
 
-class _Entry(BaseModel):
+class _Entry(Value):
     model_config = ConfigDict(extra="forbid")
 
     format: NoticeFormat = NoticeFormat.json

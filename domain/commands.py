@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from domain.deployments.deployment import Wish
 from domain.gates import Choice
@@ -14,20 +14,19 @@ from domain.github.deliveries import EventSnapshot
 from domain.review.reading import Effort
 from domain.runs.run import RepositoryRef, Trigger
 from domain.slash.commands import SlashCommand, SlashMistake
+from domain.value import Value
 
 
-class Sender(BaseModel):
+class Sender(Value):
     """The account that caused an event. Only ``id`` identifies it; logins can be registered again."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: int
     login: str
     is_app: bool = False
 
 
-class Command(BaseModel):
-    model_config = ConfigDict(frozen=True)
+class Command(Value):
+    """What an event asks Forge to do."""
 
 
 class Repeat(StrEnum):
@@ -401,9 +400,7 @@ def _acts_once(command: AnyCommand) -> bool:
             return False
 
 
-class Ignored(BaseModel):
+class Ignored(Value):
     """A delivery that asks for nothing; ``reason`` is counted, so it comes from a small closed set."""
-
-    model_config = ConfigDict(frozen=True)
 
     reason: str

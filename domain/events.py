@@ -4,9 +4,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.runs.run import Phase
+from domain.value import Value
 
 
 class EventType(StrEnum):
@@ -89,15 +88,13 @@ class EventType(StrEnum):
     resumed = "safety.resumed"
 
 
-class Event(BaseModel):
+class Event(Value):
     """One row of the ledger.
 
     :param trace: the run it belongs to.
     :param duration: seconds, where something took time.
     :param cost: USD, where something cost money.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     trace: str

@@ -7,11 +7,12 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from domain.ids import shorten_id
 from domain.money import NO_EXTENSION, BudgetExtension
 from domain.runs.run import Phase, RepositoryRef
+from domain.value import Value
 from domain.verdicts import Reason
 
 CHECK_ID_PREFIX = "gate:"
@@ -90,16 +91,14 @@ OWN_TIMEOUT = _DAY
 """The timeout of a repository's own gate without one."""
 
 
-class Option(BaseModel):
+class Option(Value):
     """A possible answer: the command and its effect."""
-
-    model_config = ConfigDict(frozen=True)
 
     command: str
     effect: str
 
 
-class GateRequest(BaseModel):
+class GateRequest(Value):
     """A question: its subject, who may answer, and until when.
 
     :param subject: the subject; a decision applies to nothing else. See :func:`digest`.
@@ -119,8 +118,6 @@ class GateRequest(BaseModel):
     :param findings: the fingerprints of the findings it is about, if it is about findings.
     :param lone_author: the login of who wrote all that it is about and was alone with the role; empty if there is none.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     phase: Phase
@@ -155,7 +152,7 @@ class GateRequest(BaseModel):
         return digest(self.model_dump_json())
 
 
-class GateDecision(BaseModel):
+class GateDecision(Value):
     """Who answered and how.
 
     :param words: the conditions of an approval, or the reason of a rejection; plain text of a person.
@@ -170,8 +167,6 @@ class GateDecision(BaseModel):
     :param choice: None for an expired or void gate, and where an earlier version kept the answer.
     :param shown: the digest of what was shown when it was decided; see :attr:`GateRequest.digest`.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     at: datetime
     by_id: int | None = None
@@ -198,13 +193,11 @@ def join_deciders(seconded_by: Iterable[str], by_login: str) -> str:
     return " and ".join(filter(None, (*seconded_by, by_login)))
 
 
-class Gate(BaseModel):
+class Gate(Value):
     """A gate as stored in the database.
 
     :param delegate: login of the person it was delegated to.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     run_id: str

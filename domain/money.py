@@ -5,9 +5,10 @@ from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
 from typing import Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from domain.runs.run import Phase
+from domain.value import Value
 from domain.verdicts import Check
 
 MICRO = 1_000_000
@@ -25,10 +26,8 @@ def format_usd(amount: int) -> str:
     return f"{Decimal(amount) / MICRO:.2f} USD"
 
 
-class Usage(BaseModel):
+class Usage(Value):
     """Tokens of one call. Input includes what was read from or written to the provider's cache."""
-
-    model_config = ConfigDict(frozen=True)
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -74,10 +73,8 @@ class LimitScope(StrEnum):
     installation = "installation"  # all its repositories, this day (UTC)
 
 
-class Limits(BaseModel):
+class Limits(Value):
     """The limits in micro-USD (``budgets`` of the configuration); None: no limit."""
-
-    model_config = ConfigDict(frozen=True)
 
     phase: dict[Phase, int] = {
         Phase.planning: 5 * MICRO,
@@ -98,14 +95,12 @@ class Limits(BaseModel):
         return {LimitScope.run: self.run, LimitScope.day: self.day, LimitScope.installation: self.installation}[scope]
 
 
-class Ceilings(BaseModel):
+class Ceilings(Value):
     """The operator's limits, which neither a repository nor an extension can raise; None: no limit.
 
     Money is in micro-USD: ``phase`` applies to every phase; ``installation`` is per day (UTC). ``calls`` are
     model calls in one phase of a run, ``minutes`` its working time, ``level`` is the highest automation level.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     phase: int | None = None
     run: int | None = None
@@ -131,10 +126,8 @@ class Ceilings(BaseModel):
 NO_CEILINGS = Ceilings()
 
 
-class BudgetExtension(BaseModel):
+class BudgetExtension(Value):
     """An extension that a person grants: micro-USD for the phase and the run, and model calls."""
-
-    model_config = ConfigDict(frozen=True)
 
     amount: int = 0
     calls: int = 0
@@ -148,10 +141,8 @@ class BudgetExtension(BaseModel):
 NO_EXTENSION = BudgetExtension()
 
 
-class Totals(BaseModel):
+class Totals(Value):
     """The amount that counts against each limit: spent, reserved and lost, in micro-USD."""
-
-    model_config = ConfigDict(frozen=True)
 
     phase: int = 0
     run: int = 0
@@ -167,13 +158,11 @@ class Totals(BaseModel):
         }[scope]
 
 
-class LimitUse(BaseModel):
+class LimitUse(Value):
     """The use of a limit, in micro-USD.
 
     :param scope: None where only its name counts.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     scope: LimitScope | None = None
@@ -198,13 +187,11 @@ def list_limit_uses(totals: Totals, limits: Limits, phase: Phase) -> list[LimitU
     ]
 
 
-class Refusal(BaseModel):
+class Refusal(Value):
     """A refused model call: it would exceed a limit, or a breaker is open.
 
     :param gate: the gate at which a person can allow it; None if only time or a setting can.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     check: Check
     gate: str | None = None
@@ -228,10 +215,8 @@ class Refusal(BaseModel):
         return self.check.suggestion
 
 
-class Reservation(BaseModel):
+class Reservation(Value):
     """Money set aside for one call, in micro-USD. ``warnings`` name nearly exceeded limits and breakers."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     amount: int = Field(ge=0)
@@ -247,14 +232,12 @@ class CallOutcome(StrEnum):
     lost = "lost"  # nobody knows what the provider did; charged in full
 
 
-class Receipt(BaseModel):
+class Receipt(Value):
     """What became of a reserved call.
 
     :param amount: micro-USD; None if the provider did not say, so that the reservation is charged in full.
     :param seconds: from request to answer.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     outcome: CallOutcome
     amount: int | None = None

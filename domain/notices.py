@@ -9,10 +9,9 @@ from datetime import datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.events import EventType
 from domain.runs.run import RepositoryRef
+from domain.value import Value
 
 
 class NoticeSeverity(StrEnum):
@@ -76,7 +75,7 @@ NOTICED = frozenset(
 """Events of the ledger that a notice may follow from."""
 
 
-class Notice(BaseModel):
+class Notice(Value):
     """What is told. All texts are plain, in one line, and without credentials.
 
     :param cause: equal for what must be told only once.
@@ -86,8 +85,6 @@ class Notice(BaseModel):
     :param url: where it is decided, or seen, on GitHub; may be empty.
     :param facts: what a program may want to know, by name.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     type: NoticeType
     severity: NoticeSeverity

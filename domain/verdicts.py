@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
+from domain.value import Value
 
 
-class Reason(BaseModel):
+class Reason(Value):
     """One node of a verdict's reasons.
 
     :param code: a stable, machine-readable name such as ``risk.sensitive_path``.
@@ -15,8 +15,6 @@ class Reason(BaseModel):
     :param value: the measured value, if any.
     :param threshold: the limit, if any.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     code: str
     text: str
@@ -33,7 +31,7 @@ class BreakerState(StrEnum):
     half_open = "half_open"  # one trial is let through; its outcome closes or opens it
 
 
-class Check(BaseModel):
+class Check(Value):
     """The check of one breaker or guard before a model call.
 
     :param name: the breaker or guard, e.g. ``iteration`` or ``error_rate``.
@@ -41,8 +39,6 @@ class Check(BaseModel):
     :param reason: the measured value and its threshold, with causes as children.
     :param suggestion: advice for a person, one sentence; may be empty.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     state: BreakerState = BreakerState.closed

@@ -2,12 +2,13 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, ConfigDict, Field
 
 from domain.commands import Sender
 from domain.github.conversation import digest_wording
 from domain.github.deliveries import EventSnapshot
 from domain.runs.run import RepositoryRef
+from domain.value import Value
 
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
 Id = Annotated[int, Field(strict=True, gt=0, lt=2**63)]  # as large as the databases can store
@@ -16,10 +17,10 @@ FullName = Annotated[str, Field(pattern=r"^[^\s/\x00-\x1f]{1,100}/[^\s/\x00-\x1f
 Name = Annotated[str, Field(pattern=r"^[^\s/\x00-\x1f]{1,100}$")]  # becomes part of URLs
 
 
-class View(BaseModel):
+class View(Value):
     """Part of a payload; other fields are not read."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(extra="ignore")
 
 
 class AccountView(View):

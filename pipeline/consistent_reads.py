@@ -5,13 +5,13 @@ from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
 from dbos import DBOS
-from pydantic import BaseModel
 
 from domain.errors import Behind, NotFound
 from domain.github.conversation import Issue
 from domain.github.deliveries import EventSnapshot, is_stale
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import RepositoryRef
+from domain.value import Value
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal, kind_of
 from pipeline.durable.steps import call_dbos
@@ -21,11 +21,11 @@ Seen = TypeVar("Seen")
 Live = TypeVar("Live", Issue, PullRequest)
 
 
-class _Found(BaseModel, Generic[T]):
+class _Found(Value, Generic[T]):
     found: T
 
 
-class _Lagging(BaseModel):
+class _Lagging(Value):
     behind: str
 
 

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from domain.review.review import RiskLevel
+from domain.value import Value
 from domain.verdicts import Reason
 from safety.automation_level import HIGHEST
 
@@ -56,15 +57,13 @@ class ActionFacts:
 NOTHING_KNOWN = ActionFacts()
 
 
-class ActionDecision(BaseModel):
+class ActionDecision(Value):
     """Whether Forge may act, and by which rule.
 
     :param rule: the first rule that forbids it; if none does, the one that allows it. It is the code of a reason.
     :param override_window: Forge announces it first, and people have time to stop it.
     :param reason: for people and the audit; names level and rule, its children are all rules with their results.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     act: Action
     level: int

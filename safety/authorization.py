@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.gates import digest
 from domain.slash.commands import Deploy, Level, Pause, Rollback, SlashCommand
 from domain.slash.verbs import DISPUTING_ROLE, VERBS, Verb
+from domain.value import Value
 from safety.authorship import Doubt
 
 ROLES = ("none", "read", "triage", "write", "maintain", "admin")
@@ -25,7 +24,7 @@ class RefusalCode(StrEnum):
     second = "second"  # nothing but that somebody else says the same
 
 
-class CommandRefusal(BaseModel):
+class CommandRefusal(Value):
     """A refusal.
 
     :param needed: the role they would need; ``held`` is the one they have now.
@@ -33,8 +32,6 @@ class CommandRefusal(BaseModel):
     :param doubt: why it takes a second person.
     :param assent: what is kept of it, so that a second person makes it count; see :func:`name_assent`.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     code: RefusalCode
     verb: Verb

@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.config.configuration import Ladder
+from domain.value import Value
 from domain.verdicts import Reason
 
 START, HIGHEST = 1, 4
@@ -132,15 +131,13 @@ class LevelChange(StrEnum):
     capped = "capped"  # the configuration allows no higher one
 
 
-class LadderVerdict(BaseModel):
+class LadderVerdict(Value):
     """The level reached from now on. Forge acts at this level or the pinned one, within the bounds.
 
     :param before: the level until now.
     :param at: the moment of the decision; where the level changed, the next ``since``.
     :param reason: why; the children are all measurements, met or not.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     level: int
     before: int

@@ -10,10 +10,11 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
 from domain.config.limits import ErrorRateBreaker, IterationBreaker, TimeBreaker
 from domain.runs.run import Phase
+from domain.value import Value
 from domain.verdicts import BreakerState, Check, Reason
 
 _NO_TIME = timedelta()
@@ -146,15 +147,13 @@ class CallResult:
     failed: bool
 
 
-class Circuit(BaseModel):
+class Circuit(Value):
     """The error-rate breaker of one repository and provider, as it is stored.
 
     :param since: when it entered its state, in UTC; None: it was always closed.
     :param until: open: when a trial may be made; half-open: when the trial counts as lost.
     :param trial: half-open: which call the trial is.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     state: BreakerState = BreakerState.closed
     since: datetime | None = None

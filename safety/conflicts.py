@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-from pydantic import BaseModel
-
 from domain.config.configuration import Configuration
 from domain.globs import matches
 from domain.paths import fold_path, is_lock
@@ -17,6 +15,7 @@ from domain.runs.task_result import MOST_FIXES, RequiredFix
 from domain.runs.testing import CaseOutcome, CommandResult, TestCase, TestRun
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import holds_secret
+from domain.value import Value
 from safety.plan_risk import PROTECTED
 
 _MARK = re.compile(r"^(<{7}|\|{7}|={7}|>{7})( |$)", re.MULTILINE)
@@ -146,7 +145,7 @@ def keep_from_agents(merge: Merge, configuration: Configuration) -> Merge:
     return merge.keep_from_agents(find_reason)
 
 
-class SideTests(BaseModel):
+class SideTests(Value):
     """How the tests of one side of a merge ended; in journals.
 
     :param passed: ids of the tests that passed.

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from domain.config.conditions import Condition, Value
+from domain.config.conditions import Condition, Fact
 from domain.config.configuration import Configuration
 from domain.config.gates import GateSettings
 from domain.config.values import parse_duration
@@ -39,7 +39,7 @@ def list_requests(
     review: Review,
     paths: Sequence[str],
     configuration: Configuration,
-    context: Mapping[str, Value],
+    context: Mapping[str, Fact],
     gates: Sequence[Gate] = (),
     accepted: Collection[str] = (),
 ) -> list[GateRequest]:
@@ -69,7 +69,7 @@ def list_requests(
     ]
 
 
-def list_postponed(review: Review, configuration: Configuration, context: Mapping[str, Value]) -> tuple[Reason, ...]:
+def list_postponed(review: Review, configuration: Configuration, context: Mapping[str, Fact]) -> tuple[Reason, ...]:
     """What people are asked once nothing blocks, as far as that is known; empty where nothing does.
 
     :param review: with answers.
@@ -239,7 +239,7 @@ def digest_subject(protected: ProtectedContents) -> str:
 def list_custom(
     phase: Phase,
     configuration: Configuration,
-    context: Mapping[str, Value],
+    context: Mapping[str, Fact],
     *about: object,
     known: Sequence[Gate] = (),
     has_follower: bool = False,

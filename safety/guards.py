@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from domain.config.limits import Guards
 from domain.gates import Gate, GateDecision, GateState
+from domain.value import Value
 from domain.verdicts import BreakerState, Check, Reason
 from safety.loop_detection import THRESHOLD, LoopStep, find_loop
 
@@ -52,10 +53,8 @@ _MINUTES = {
 _USUAL = Guards()
 
 
-class GuardLimits(BaseModel):
+class GuardLimits(Value):
     """The limits of one stretch of a task; never above 50 iterations or 60 minutes."""
-
-    model_config = ConfigDict(frozen=True)
 
     max_iterations: int = Field(default=_USUAL.max_iterations, ge=1, le=MOST_ITERATIONS)
     max_runtime: timedelta = Field(default=_USUAL.max_runtime_minutes * _MINUTE, gt=timedelta(), le=LONGEST_RUNTIME)

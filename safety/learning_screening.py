@@ -9,11 +9,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.memories.memory import Memory, MemoryKind
 from domain.text.redaction import redact_outgoing
 from domain.text.similarity import Statement, extract_names, measure_copying
+from domain.value import Value
 from domain.verdicts import Reason
 
 COPIED = 0.5
@@ -50,13 +49,11 @@ MOST_PROPOSED = 50
 """Proposals of a repository that wait at once."""
 
 
-class Learning(BaseModel):
+class Learning(Value):
     """A learning that a model proposes.
 
     :param event: id of its event, according to the model.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     kind: MemoryKind
     content: str
@@ -77,13 +74,11 @@ class ShownToModel:
     events: Mapping[str, str]
 
 
-class LearningDecision(BaseModel):
+class LearningDecision(Value):
     """The decision about a learning: proposed, merged into a known one, or refused.
 
     :param into: id of the memory with the same content.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     learning: Learning
     into: str | None = None

@@ -7,11 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.ids import new_id
 from domain.memories.memory import Archived, Memory, MemoryKind, Use, compute_confidence, find_archive_reason
 from domain.text.similarity import SAME_THRESHOLD, Statement
+from domain.value import Value
 
 MOST_LIVE = 10_000
 """The upper limit of live memories in a repository."""
@@ -83,15 +82,13 @@ class LiveMemory:
         return 1 + len(self.recurred)
 
 
-class ArchivedMemory(BaseModel):
+class ArchivedMemory(Value):
     """One memory that is archived.
 
     :param used_at: as of this decision; a memory used since then stays.
     :param into: id of the memory that replaces it.
     :param made: the replacing memory, if it is new.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     used_at: datetime
@@ -100,13 +97,11 @@ class ArchivedMemory(BaseModel):
     made: Memory | None = None
 
 
-class ConsolidationPlan(BaseModel):
+class ConsolidationPlan(Value):
     """The changes of one night, in order. After a partial run, planning again gives the same rest.
 
     :param live: the number of remaining memories.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     changes: tuple[ArchivedMemory, ...]
     live: int
@@ -118,13 +113,11 @@ class ConsolidationPlan(BaseModel):
         return dict(counted) | {"promoted": sum(each.made is not None for each in self.changes)}
 
 
-class MemoryPattern(BaseModel):
+class MemoryPattern(Value):
     """A memory as a pattern.
 
     :param success_rate: the share of applications that helped, from 0 to 1; None: there were none yet.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     outcome: str
     trigger: str

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.github.pull_requests import ReportedCheck, RequiredCheck
 from domain.runs.run import REVIEW_CHECK
+from domain.value import Value
 
 
 def check_name(base_ref: str, default_branch: str, required: Sequence[RequiredCheck] | None) -> str:
@@ -44,14 +43,12 @@ class ChecksState(StrEnum):
     unknown = "unknown"  # GitHub does not say what is required
 
 
-class RequiredChecks(BaseModel):
+class RequiredChecks(Value):
     """How the checks stand, and which of them led to that.
 
     :param checks: the names behind it; for green, all that count.
     :param are_required: the branch requires any; otherwise more may be reported at any moment.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     light: ChecksState
     checks: tuple[str, ...] = ()

@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict
-
 from domain import paths
 from domain.review.changes import ChangeStatus, FileChange, Hunk, TouchedFile
+from domain.value import Value
 
 EXECUTABLE = "100755"
 REGULAR = frozenset({"100644", EXECUTABLE, "100664"})
@@ -16,15 +15,13 @@ LINK = "120000"
 ABSENT = "000000"
 
 
-class DiffLimits(BaseModel):
+class DiffLimits(Value):
     """How much of a change is reviewed.
 
     GitHub shows 300 files, 20,000 lines or 1 MB of a diff, and 20,000 lines or 500 KB of one file ("Limits for viewing
     content and diffs in a repository", docs.github.com). Beyond that no comment can be attached. The other limits are
     ours, among them the size of one version of a file and of all files together, and the length of a name.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     files: int = 300
     file_lines: int = 20_000

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel
-
 from agents.loop.loop import Agent, list_found, list_read
 from agents.loop.tools.files import make_file_tools
 from agents.loop.turns import Assignment, CompletedTurn
@@ -13,6 +11,7 @@ from agents.review.model.questions import flatten_markdown, frame_data
 from domain import globs
 from domain.review.changes import Change
 from domain.text.redaction import Redact
+from domain.value import Value
 from workspace.snapshot import Snapshot
 
 KEY = "asked question "
@@ -25,14 +24,14 @@ _MOST_PLACES = 10
 _LAST_LINE = 10_000_000
 
 
-class Place(BaseModel):
+class Place(Value):
     """A line of a file."""
 
     path: str
     line: int
 
 
-class CodeAnswer(BaseModel):
+class CodeAnswer(Value):
     """The model's report."""
 
     answer: str

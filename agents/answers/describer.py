@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel
-
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
 from agents.review.model.file_selection import ReadingLimits, is_only_text, select_files
@@ -14,13 +12,14 @@ from domain.review.changes import Change
 from domain.text.description import split_sections
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
+from domain.value import Value
 
 _SIZE = ReadingLimits(question=12_000, questions=1, context=0, least_context=0)  # of the diff
 _BODY, _TEMPLATE, _ISSUE, _LINE = 8_000, 6_000, 3_000, 300  # characters
 _MOST_FILES, _MOST_COMMITS = 100, 50
 
 
-class DescribedChange(BaseModel):
+class DescribedChange(Value):
     """What a description is written from; all of it untrusted.
 
     :param title: as it is; :param body: the description as it is, without what Forge wrote in it.
@@ -36,14 +35,14 @@ class DescribedChange(BaseModel):
     commits: tuple[str, ...]
 
 
-class DraftedSection(BaseModel):
+class DraftedSection(Value):
     """A section of the model's description."""
 
     heading: str = ""
     text: str
 
 
-class DraftedDescription(BaseModel):
+class DraftedDescription(Value):
     """The model's title and description."""
 
     title: str

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 from agents.answers.subjects import render_finding
 from agents.llm.ask import Question
@@ -16,6 +16,7 @@ from agents.prompts import load_prompt
 from agents.review.model.questions import flatten_markdown, frame_data, strip_hidden
 from domain.review.findings import Finding
 from domain.text.redaction import Redact, redact_outgoing
+from domain.value import Value
 from messages.proofs import find_shown_test
 
 KEY = "hear "
@@ -50,7 +51,7 @@ class NamedCommand(StrEnum):
     review = "review"  # is pointed to, not begun
 
 
-class ReplyReading(BaseModel):
+class ReplyReading(Value):
     """The model's report on a reply.
 
     :param command: what a request asks for, where that is all of it.
@@ -72,7 +73,7 @@ class ReplyReading(BaseModel):
         return self.meaning is Meaning.request and self.command is NamedCommand.review and self.is_sure
 
 
-class ArgumentVerdict(BaseModel):
+class ArgumentVerdict(Value):
     """The model's judgement of what a person says against a finding.
 
     :param why: written first, because a model that writes it judges better.
@@ -84,7 +85,7 @@ class ArgumentVerdict(BaseModel):
     line: int = 0
 
 
-class QuestionAnswer(BaseModel):
+class QuestionAnswer(Value):
     """The answer to a question."""
 
     answer: str

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pydantic import BaseModel
-
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
 from agents.review.model.file_selection import FileSelection, ReadingLimits, is_only_text, select_files
@@ -11,6 +9,7 @@ from agents.review.model.questions import flatten_markdown, frame_data
 from domain.review.changes import Change, FileVersions
 from domain.review.reading import Outline
 from domain.text.redaction import Redact
+from domain.value import Value
 from messages.walkthroughs import ExplainedFile, ExplainedPart
 
 _SIZE = ReadingLimits(question=8_000, questions=6)  # of a seam, and how many are read
@@ -18,7 +17,7 @@ _TITLE = 300  # characters
 _MOST_PARTS, _MOST_FILES = 10, 12  # of a walk; of a part of it
 
 
-class WalkedFile(BaseModel):
+class WalkedFile(Value):
     """A file as the model names it; lines of 0 stand for all of them."""
 
     path: str
@@ -27,7 +26,7 @@ class WalkedFile(BaseModel):
     why: str = ""
 
 
-class WalkedPart(BaseModel):
+class WalkedPart(Value):
     """One part of the model's walk."""
 
     title: str
@@ -36,7 +35,7 @@ class WalkedPart(BaseModel):
     hardest: str = ""
 
 
-class DraftedWalk(BaseModel):
+class DraftedWalk(Value):
     """The model's walk through a change."""
 
     parts: list[WalkedPart]

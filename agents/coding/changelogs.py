@@ -5,7 +5,9 @@ import tomllib
 from collections.abc import Collection, Mapping
 from typing import Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
+
+from domain.value import Value
 
 SETTINGS = ("towncrier.toml", "pyproject.toml")
 """Files that may say where towncrier finds its fragments, the first before the second."""
@@ -17,7 +19,7 @@ _FILES = re.compile(r"(?:docs/)?(?:changelog|changes|history|news|release-?notes
 _MOST_EXAMPLES = 3
 
 
-class Changelog(BaseModel):
+class Changelog(Value):
     """The changelog of a repository.
 
     :param path: of the file, or of the folder with a slash at its end.
@@ -57,15 +59,15 @@ def _build(kind: Literal["fragments", "changesets"], folder: str, paths: Collect
     return Changelog(kind=kind, path=folder, examples=(*told, *examples)[: _MOST_EXAMPLES + len(told)])
 
 
-class _Towncrier(BaseModel):
+class _Towncrier(Value):
     directory: str = "newsfragments"
 
 
-class _Tools(BaseModel):
+class _Tools(Value):
     towncrier: _Towncrier | None = None
 
 
-class _Settings(BaseModel):
+class _Settings(Value):
     tool: _Tools = _Tools()
 
 

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Mapping, Sequence
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from agents.coding.implementer import ImplementationTask, add_recovery, build_content
 from agents.llm.ask import ModelResult
@@ -14,6 +14,7 @@ from domain.runs.patches import ChangeSet, Violation
 from domain.runs.plan import LONGEST_WORDS
 from domain.runs.task_result import MOST_TESTS, Worked
 from domain.text.redaction import Redact
+from domain.value import Value
 
 REPORT_FILE = "report.json"
 LARGEST_REPORT = 100_000  # bytes
@@ -22,7 +23,7 @@ _SUMMARY = "It says nothing about what it changed."
 _NOT_SAID = "It does not say what is missing."
 
 
-class _Report(BaseModel):
+class _Report(Value):
     """What an agent writes, however long."""
 
     summary: str = ""

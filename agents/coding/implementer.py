@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
 from agents.coding.baseline import render_baseline
 from agents.coding.recovery import RecoveryTask, load_recovery_instructions, render_recovery
@@ -24,6 +24,7 @@ from domain.runs.plan import Plan, Task, TaskId, Words
 from domain.runs.task_result import RequiredFix, Worked, find_mistakes
 from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
+from domain.value import Value
 from workspace.draft import Draft
 
 _MESSAGE, _PLACE = 2_000, 300  # characters of each that are shown
@@ -32,31 +33,27 @@ _AREAS = 60
 _ATTEMPTS, _PROBLEMS = 5, 8  # earlier attempts that are shown, and problems of each
 
 
-class DoneTask(BaseModel):
+class DoneTask(Value):
     """A finished task of the plan.
 
     :param summary: what the agent says it changed.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     id: TaskId
     summary: Words
 
 
-class TriedFix(BaseModel):
+class TriedFix(Value):
     """An attempt to fix something.
 
     :param answer: what the agent says it changed.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     to_fix: tuple[RequiredFix, ...]
     answer: Words
 
 
-class ImplementationTask(BaseModel):
+class ImplementationTask(Value):
     """One task of a plan, and its context.
 
     :param task: the id of the task; None to fix ``to_fix``, whichever task it came from.
@@ -69,8 +66,6 @@ class ImplementationTask(BaseModel):
     :param recovery: how to recover from giving up in disguise, if it was.
     :param conventions: what the repository wrote down about how it wants these files to be written.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     plan: Plan
     task: TaskId | None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from agents.coding.baseline import render_baseline
 from agents.loop.loop import Agent
@@ -19,6 +19,7 @@ from domain.runs.baseline import Baseline
 from domain.runs.plan import Plan, Planned, find_mistakes
 from domain.text.escaping import flatten_text, strip_invisible
 from domain.text.redaction import Redact
+from domain.value import Value
 from workspace.snapshot import Snapshot
 
 _TITLE, _BODY, _COMMENT = 300, 12_000, 2_000  # characters of each that are shown
@@ -50,13 +51,11 @@ Whoever shows a text has to say whose it is; only texts that earlier versions ke
 """
 
 
-class AuthoredText(BaseModel):
+class AuthoredText(Value):
     """A text that a person wrote.
 
     :param role: the person's current permission: admin, maintain, write, triage, read or none.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     login: str
     role: str
@@ -64,21 +63,19 @@ class AuthoredText(BaseModel):
     by: Writers
 
 
-class Excerpt(BaseModel):
+class Excerpt(Value):
     """A text of the repository or of its checks that an instruction is about; untrusted.
 
     :param heading: what it is.
     :param by: nobody for what is in commits, whose authors are known anyway.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     heading: str
     text: str
     by: Writers
 
 
-class InstructionPlace(BaseModel):
+class InstructionPlace(Value):
     """Where on a pull request somebody gave an instruction.
 
     :param changed: the files that the pull request changes.
@@ -87,8 +84,6 @@ class InstructionPlace(BaseModel):
     :param shown: what whoever carries it out has to know of the repository.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     changed: tuple[str, ...] = ()
     path: str = ""
     line: int | None = None
@@ -96,7 +91,7 @@ class InstructionPlace(BaseModel):
     shown: tuple[Excerpt, ...] = ()
 
 
-class PlanningTask(BaseModel):
+class PlanningTask(Value):
     """What the planner knows about an issue, or about an instruction on a pull request.
 
     :param issue: its body and author.
@@ -111,8 +106,6 @@ class PlanningTask(BaseModel):
     :param place: of an instruction, whose words are those of ``issue`` and whose number and title are those of the
         pull request; None for an issue.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     number: int
     title: str

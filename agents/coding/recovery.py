@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from itertools import chain, pairwise
 
-from pydantic import BaseModel, ConfigDict
-
 from agents.prompts import load_prompt, quote_lines
 from domain.globs import matches
 from domain.review.avoidance import INSTEAD, LEGITIMATE
@@ -13,32 +11,29 @@ from domain.runs.patches import ChangedFile, ChangeSet
 from domain.runs.recovery import HiddenFailure, RecoveryAttempt, Strategy
 from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
+from domain.value import Value
 
 _SHOWN, _LONGEST = 20, 2_000  # places of each attempt, and characters of an answer
 _FILES, _DIFF, _AROUND = 5, 8_000, 12  # files that were damaged, characters of each, lines around what was taken away
 _INSTEAD = "fix the cause"
 
 
-class DamagedFile(BaseModel):
+class DamagedFile(Value):
     """A file in which something was hidden or taken away.
 
     :param diff: from how it was before the work to how it was left.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     path: str
     diff: str
 
 
-class RecoveryTask(BaseModel):
+class RecoveryTask(Value):
     """How an agent is to recover.
 
     :param attempts: from the first one to the one that begins now.
     :param damaged: for :attr:`Strategy.context`.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     attempts: tuple[RecoveryAttempt, ...]
     damaged: tuple[DamagedFile, ...] = ()

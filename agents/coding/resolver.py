@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from pydantic import BaseModel, ConfigDict
-
 from agents.loop.loop import Agent
 from agents.loop.tools.files import make_file_tools
 from agents.loop.turns import Assignment
@@ -14,6 +12,7 @@ from domain.paths import clean_name
 from domain.runs.conflicts import ConflictHunk, Outside, ResolvedHunks, SideCommit, list_paths
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
+from domain.value import Value
 from safety.conflicts import find_mistakes
 from workspace.snapshot import Snapshot
 
@@ -21,15 +20,13 @@ _MESSAGE = 800  # characters of a commit's message
 _WORDS = 2_000
 
 
-class ConflictTask(BaseModel):
+class ConflictTask(Value):
     """What the resolver knows about a merge.
 
     :param branch, base: commits of each side that touched files with conflicts, the newest first.
     :param words: what somebody wrote with the command, such as the answer to an earlier question.
     :param mistakes: what was wrong with the answer before; empty at first.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     title: str
     hunks: tuple[ConflictHunk, ...]

@@ -10,8 +10,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from agents.testing.tester import Tester
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
@@ -21,6 +19,7 @@ from domain.errors import CodeAccessError, ToolError
 from domain.globs import matches
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from workspace.checkout import Checkout, check_out
 from workspace.mirror import Mirror
 from workspace.sandbox.bubblewrap import build_path
@@ -36,7 +35,7 @@ _HIDDEN = "[secret]"
 _PLACEHOLDER = re.compile("{(" + "|".join(PLACEHOLDERS) + ")}")
 
 
-class CommandOutcome(BaseModel):
+class CommandOutcome(Value):
     """How a command of a deployment ended.
 
     :param problem: what went wrong, for people, without a full stop; empty if nothing did.
@@ -44,8 +43,6 @@ class CommandOutcome(BaseModel):
     :param began: False: nothing was run, so nothing has changed.
     :param may_go_on: it could not be ended, so nothing may be deployed over it.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     problem: str = ""
     output: str = ""

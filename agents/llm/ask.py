@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_ai.messages import ModelResponse
 
 from agents.llm import messages
@@ -11,9 +11,10 @@ from agents.llm.client import CallRequest, ModelCall, ModelClient, RetryPolicy
 from agents.llm.models import LanguageModel
 from domain.money import CallOutcome, Refusal, Usage
 from domain.ports import ModelBudget
+from domain.value import Value
 
 
-class Question(BaseModel):
+class Question(Value):
     """One question to a model.
 
     :param key: names the step; unique in its phase.
@@ -22,15 +23,13 @@ class Question(BaseModel):
     :param max_output_tokens: the limit of an answer.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     key: str
     instructions: str
     content: str
     max_output_tokens: int = 4000
 
 
-class ModelResult(BaseModel):
+class ModelResult(Value):
     """The result of asking a model.
 
     :param problem: why there is nothing usable.
@@ -38,7 +37,6 @@ class ModelResult(BaseModel):
     :param notice: why another model was asked.
     """
 
-    model_config = ConfigDict(frozen=True)
     NO_WORDS: ClassVar[frozenset[str]] = frozenset()
     """The names of fields that hold encoded bytes, in which nothing can be redacted."""
 

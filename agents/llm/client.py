@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import structlog
-from pydantic import BaseModel, ConfigDict
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import (
     AgentRunError,
@@ -32,6 +31,7 @@ from agents.llm.prices import compute_max_cost, count_upper_bound
 from domain.money import CallOutcome, Receipt, Refusal, Reservation, Usage
 from domain.ports import ModelBudget
 from domain.text.escaping import flatten_redacted
+from domain.value import Value
 
 log = structlog.get_logger(__name__)
 
@@ -43,10 +43,8 @@ _REFUSALS = frozenset({401, 403, 404})  # of this model or key, whatever is aske
 _TRANSIENT = (ModelRateLimitError, ModelUnavailableError, ModelServerError, ModelConnectionError, ModelRequestTimeout)
 
 
-class ModelCall(BaseModel):
+class ModelCall(Value):
     """One settled model call; ``cost`` is in micro-USD."""
-
-    model_config = ConfigDict(frozen=True)
 
     model: str
     outcome: CallOutcome

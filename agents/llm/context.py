@@ -3,20 +3,19 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict
-
 from agents.llm.ask import Question
 from agents.loop.turns import Assignment
 from agents.review.model.questions import flatten_markdown
 from domain.memories.memory import LONGEST, Memory
 from domain.text.redaction import Redact
+from domain.value import Value
 
 T = TypeVar("T", bound=Question | Assignment)
 
 _CONDITION = 500  # characters that are shown
 
 
-class PromptContext(BaseModel):
+class PromptContext(Value):
     """Trusted context above the data of a question.
 
     It is not data and stands outside the frame: people with write permission stated the conditions, and the lessons
@@ -25,8 +24,6 @@ class PromptContext(BaseModel):
     :param conditions: of people who let the run continue.
     :param lessons: memories, the most fitting first.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     conditions: tuple[str, ...] = ()
     lessons: tuple[Memory, ...] = ()

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from agents.llm.messages import REPORT
 from agents.llm.prices import estimate
 from agents.loop.turns import CompletedTurn, Result, Turn
+from domain.value import Value
 
 _REFUSED = f"Not looked up: {{}}. Call `{REPORT}` now; what you have seen counts."
 _LAST = f"[That was the last look-up. Call `{REPORT}` now.]"
@@ -15,14 +16,12 @@ _CUT = "\n[Cut here: no more is shown in this task.]"
 _IN_VAIN = 2  # messages in a row of which every look-up failed
 
 
-class LookUpLimits(BaseModel):
+class LookUpLimits(Value):
     """What an agent may look up.
 
     :param turns: messages that look something up, each with several tools if the agent likes.
     :param tokens: of all answers, as `agents.llm.prices.estimate` counts them.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     turns: int = Field(ge=1)
     tokens: int = Field(ge=1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -24,12 +24,13 @@ from domain.gates import digest
 from domain.money import Refusal
 from domain.ports import ModelBudget
 from domain.runs.patches import ChangeSet
+from domain.value import Value
 
 DROPPED = "(This was left out to make room. Call the tool again if you need it.)"
 _NUDGE = f"Use a tool, or hand in your work with `{messages.REPORT}`."
 
 
-class Assignment(BaseModel):
+class Assignment(Value):
     """What an agent is asked to do.
 
     :param key: names its steps; unique in its phase.
@@ -39,8 +40,6 @@ class Assignment(BaseModel):
     :param window: the approximate number of tokens a conversation may have.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     key: str
     instructions: str
     content: str
@@ -48,25 +47,21 @@ class Assignment(BaseModel):
     window: int = 120_000
 
 
-class ToolUse(BaseModel):
+class ToolUse(Value):
     """One tool call of the model; ``arguments`` is the JSON it wrote."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     tool: str
     arguments: str
 
 
-class Result(BaseModel):
+class Result(Value):
     """The result of a tool call. Fields that the model does not see are not part of its next turn's digest.
 
     :param reason: the kind of an error; see :class:`agents.loop.tools.tool.ToolMistake`.
     :param seconds: how long the call took.
     :param change: what the call did to the files; None if its arguments say so. With it, the call is not repeated.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     text: str
     is_error: bool = False
@@ -82,10 +77,8 @@ class Turn(ModelResult):
     uses: tuple[ToolUse, ...] = ()
 
 
-class CompletedTurn(BaseModel):
+class CompletedTurn(Value):
     """A turn with one result for each tool call."""
-
-    model_config = ConfigDict(frozen=True)
 
     turn: Turn
     results: tuple[Result, ...]

@@ -1,7 +1,5 @@
 """What the layers of a review look at, and what they know then: layers 1 and 2 together, and the model."""
 
-from pydantic import BaseModel, ConfigDict
-
 from agents.llm.models import NOT_SET_UP, Unusable
 from domain.config.configuration import Configuration
 from domain.config.review import ReadMode
@@ -10,6 +8,7 @@ from domain.review.findings import Finding, Layer
 from domain.review.locked_packages import LockChange
 from domain.review.reading import NOTHING_HELD, Effort, HeldConventions
 from domain.review.review import IfUnread, IssueAnswer, LayerReport, ProtectedContents, Risk, RiskLevel
+from domain.value import Value
 from safety.eligibility import is_included
 from safety.risk import RISKY, is_risky, weigh_layer
 
@@ -19,15 +18,13 @@ _DUE = (
 )
 
 
-class CheckedChange(BaseModel):
+class CheckedChange(Value):
     """The result of layers 1 and 2, and the risk as far as they know it; in journals.
 
     :param touched: every changed file; a file that the repository excludes counts as one that cannot run.
     :param read_by: path at head → the linters of its language that read it.
     :param takes_claims: whether a model may say that a failure is hidden.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     merge_base: str
     head_sha: str
@@ -84,7 +81,7 @@ class CheckedChange(BaseModel):
         return is_risky(self.risk)
 
 
-class ModelPart(BaseModel):
+class ModelPart(Value):
     """The result of layer 3.
 
     :param not_read: files that the other layers checked, but the model did not read.
@@ -94,8 +91,6 @@ class ModelPart(BaseModel):
     :param summary: what the change does, in lines.
     :param conventions: of the repository, that the change was held against.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     report: LayerReport
     findings: tuple[Finding, ...] = ()

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name, parse
+from domain.value import Value
 
 _BY_NAME = {
     "python": re.compile(r"^test(?!_suite$)"),
@@ -31,14 +32,13 @@ _SUITES = frozenset({"class_definition", "class_declaration", "class", "mod_item
 _BATS = re.compile(r"""^\s*@test\s+["']?(.*?)["']?\s*\{\s*$""")
 
 
-class TestText(BaseModel):
+class TestText(Value):
     """One test of a file.
 
     :param name: its own, or its title; :param groups: the names of the classes and groups around it.
     :param start: its first line with what stands above it, from 1; :param end: its last.
     """
 
-    model_config = ConfigDict(frozen=True)
     __test__ = False
 
     name: str

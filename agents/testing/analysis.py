@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, cast
 
-from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
 
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
@@ -25,6 +25,7 @@ from domain.runs.task_result import RequiredFix
 from domain.runs.testing import LAST_LINE, Analysis, FailureClass, TestCase, TestRun
 from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
+from domain.value import Value
 
 FIXABLE = 0.7
 """A fix with a higher confidence sends the work back to the implementer."""
@@ -113,7 +114,7 @@ def _render_diff(change: Change, reading: FileSelection) -> Iterator[str]:
 # --- the answer --------------------------------------------------------------------------------------------
 
 
-class Judgement(BaseModel):
+class Judgement(Value):
     """The model's judgement of one failure.
 
     :param test: the number it was shown under.
@@ -151,7 +152,7 @@ def _is_judgement(item: Any) -> bool:
     return True
 
 
-class FailureJudgements(BaseModel):
+class FailureJudgements(Value):
     """The model's report."""
 
     failures: Annotated[list[Judgement], BeforeValidator(_keep_valid)]

@@ -7,8 +7,6 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from pydantic import BaseModel, ConfigDict
-
 from agents.testing.runners.facts import RepositoryFacts
 from agents.testing.runners.node import list_node_runners
 from agents.testing.runners.python import PYTHON, build_pytest_options, uses_coverage
@@ -17,15 +15,14 @@ from agents.testing.runners.table import FAMILIES, Language, find_runners, list_
 from agents.testing.test_selection import Selection
 from domain.config.configuration import Commands
 from domain.runs.testing import CommandKind, Framework, TestCase
+from domain.value import Value
 
 
-class DetectedCommands(BaseModel):
+class DetectedCommands(Value):
     """The commands to run.
 
     :param reason: what was found and why, one sentence.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     commands: tuple[ProjectCommand, ...] = ()
     reason: str

@@ -9,11 +9,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from domain.paths import is_lock, is_manifest, is_source, is_test, namesake
 from domain.review.review import RiskLevel
 from domain.runs.testing import LONGEST_PATH
+from domain.value import Value
 
 MOST_SOURCES = 20_000
 _LARGEST_SOURCE = 1_000_000  # characters; a larger one is not parsed
@@ -33,15 +34,13 @@ _FOLDERS_OF_SOURCES = frozenset({"src", "lib", "python"})
 _FOLDERS_OF_TESTS = frozenset({"test", "tests", "spec", "__tests__"})
 
 
-class Selection(BaseModel):
+class Selection(Value):
     """The tests to run.
 
     :param tests: paths of test files in order; meaningless if all tests run.
     :param reason: why these, one sentence.
     :param leaves: folders that are parts of their own, of which nothing runs because nothing in them changed.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     tests: tuple[str, ...] = ()
     runs_all: bool = False

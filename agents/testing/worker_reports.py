@@ -4,7 +4,7 @@ import base64
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from agents.testing.junit import MOST_CASES
 from agents.testing.runners.reports import RepositoryPlace
@@ -14,16 +14,15 @@ from agents.testing.xml import MOST_BYTES
 from domain.errors import ToolError
 from domain.review.review import RiskLevel
 from domain.runs.testing import Coverage, TestCase
+from domain.value import Value
 from workspace.sandbox.worker_pool import WorkerPool
 
 _SECONDS = 30.0
 
-Value = TypeVar("Value")
+Form = TypeVar("Form")
 
 
-class _Cases(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
+class _Cases(Value):
     cases: tuple[TestCase, ...] = Field(max_length=MOST_CASES)
 
 
@@ -96,7 +95,7 @@ def _unwrap(answer: JsonValue) -> JsonValue:
     return answer.get("read") if isinstance(answer, dict) else None
 
 
-def _validate(adapter: TypeAdapter[Value], answer: JsonValue, what: str) -> Value:
+def _validate(adapter: TypeAdapter[Form], answer: JsonValue, what: str) -> Form:
     try:
         return adapter.validate_python(answer)
     except ValidationError:

@@ -4,7 +4,7 @@ import base64
 import binascii
 from collections.abc import Sequence
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from bot.github.client import quote_segment, repository_path, require_same
 from bot.github.conversation import GitHubConversation
@@ -15,6 +15,7 @@ from domain.errors import Forbidden, NotFound
 from domain.github.commits import CommitDraft, FileToCommit, MadeCommit
 from domain.github.pull_requests import DependencyChange
 from domain.runs.run import RepositoryRef
+from domain.value import Value
 
 
 class GitHubContents(GitHubConversation):
@@ -83,15 +84,15 @@ def _decode(content: str, size: int, purpose: str) -> bytes:
 _LONGEST_TEXT = 1 << 20  # bytes of a file that is sent within its tree
 
 
-class _Object(BaseModel):
+class _Object(Value):
     sha: str
 
 
-class _Verification(BaseModel):
+class _Verification(Value):
     verified: bool = False
 
 
-class _Commit(BaseModel):
+class _Commit(Value):
     sha: str
     tree: _Object
     verification: _Verification = _Verification()

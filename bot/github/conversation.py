@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 from bot.github.client import Client, quote_segment, repository_path, require_same
@@ -25,6 +25,7 @@ from domain.github.conversation import (
 )
 from domain.ports import Conversation
 from domain.runs.run import RepositoryRef
+from domain.value import Value
 
 MAX_PAGES = 50
 
@@ -82,7 +83,7 @@ _CONTENTS = {Reaction.seen: "EYES", Reaction.done: "THUMBS_UP", Reaction.confuse
 _REACTIONS = {CommentKind.issue_comment: "issues", CommentKind.review_comment: "pulls"}
 
 
-class _Node(BaseModel):
+class _Node(Value):
     """Part of a GraphQL answer; its names are in camel case."""
 
     model_config = ConfigDict(alias_generator=to_camel)
@@ -156,11 +157,11 @@ class _Found(_Node):
     repository: _Repository
 
 
-class _Named(BaseModel):
+class _Named(Value):
     node_id: str
 
 
-class _Remark(BaseModel):
+class _Remark(Value):
     """A comment of any kind over REST."""
 
     id: int
@@ -175,14 +176,14 @@ class _Remark(BaseModel):
         return Remark(id=self.id, node_id=self.node_id, author_id=by, body=self.body or "", is_own=is_own)
 
 
-class _Thumbs(BaseModel):
+class _Thumbs(Value):
     """How many of each a comment has."""
 
     up: int = Field(default=0, alias="+1")
     down: int = Field(default=0, alias="-1")
 
 
-class _ReviewComment(BaseModel):
+class _ReviewComment(Value):
     id: int
     reactions: _Thumbs = _Thumbs()
 
@@ -191,7 +192,7 @@ class _ReviewComment(BaseModel):
         return bool(self.reactions.up or self.reactions.down)
 
 
-class _Given(BaseModel):
+class _Given(Value):
     """A reaction; ``user`` is missing if the account was deleted."""
 
     user: AccountShown | None

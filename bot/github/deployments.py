@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from pydantic import AwareDatetime, BaseModel, JsonValue
+from pydantic import AwareDatetime, JsonValue
 
 from bot.github.client import quote_segment, repository_path
 from bot.github.conversation import GitHubConversation
@@ -17,16 +17,17 @@ from domain.github.checks import Job, WorkflowRun
 from domain.github.deployments import TASK, HostDeployment, HostDeploymentState, HostDeploymentStatus
 from domain.ports import Actions, Deployments
 from domain.runs.run import RepositoryRef
+from domain.value import Value
 
 _BAD_STEPS = frozenset({"failure", "timed_out"})
 
 
-class _Step(BaseModel):
+class _Step(Value):
     name: str
     conclusion: str | None
 
 
-class _JobShown(BaseModel):
+class _JobShown(Value):
     id: int
     name: str
     status: str

@@ -11,12 +11,11 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel
-
 from bot.github.errors import bad_answer, quote
 from bot.github.limits import Limit
 from bot.github.payloads.parsing import parse
 from domain.errors import CodeHostError, Forbidden, NotFound, Unavailable, Unprocessable
+from domain.value import Value
 
 _KINDS: dict[str, type[CodeHostError]] = {
     "NOT_FOUND": NotFound,
@@ -46,12 +45,12 @@ class Document:
         return self.kind == "mutation"
 
 
-class _Error(BaseModel):
+class _Error(Value):
     message: str = ""
     type: str = ""
 
 
-class _Answer(BaseModel):
+class _Answer(Value):
     errors: tuple[_Error, ...] = ()
 
 

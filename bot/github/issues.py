@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AwareDatetime, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 from bot.github.client import Client, repository_path
@@ -15,6 +15,7 @@ from domain.errors import NotFound, Unavailable
 from domain.github.conversation import Issue, IssueComment, TextEdit
 from domain.ports import Issues
 from domain.runs.run import RepositoryRef
+from domain.value import Value
 
 _MOST_TEXTS = 50  # in one question
 _WHO = "{ __typename ... on User { databaseId } ... on Bot { databaseId } }"
@@ -52,7 +53,7 @@ _EDITS = Document(
 )
 
 
-class _Part(BaseModel):
+class _Part(Value):
     """Part of a GraphQL answer; its names are in camel case."""
 
     model_config = ConfigDict(alias_generator=to_camel)

@@ -1,6 +1,6 @@
 """GitHub as a person, or a job of GitHub Actions, sees it with a token of theirs."""
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bot.github.client import repository_path
 from bot.github.graphql import Document
@@ -9,6 +9,7 @@ from bot.github.payloads.issues import IssueShown
 from bot.github.payloads.parsing import AccountShown, RepositoryHome, parse
 from domain.errors import NotFound
 from domain.runs.run import RepositoryRef
+from domain.value import Value
 
 NO_INSTALLATION = 0
 """In place of an installation: limits are counted for the token."""
@@ -16,12 +17,12 @@ NO_INSTALLATION = 0
 _VIEWER = Document("query", "{ viewer { databaseId login } }")
 
 
-class _Viewer(BaseModel):
+class _Viewer(Value):
     id: int = Field(alias="databaseId")
     login: str
 
 
-class _Viewed(BaseModel):
+class _Viewed(Value):
     viewer: _Viewer
 
 

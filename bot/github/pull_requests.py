@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from bot.github.client import quote_segment, repository_path
 from bot.github.errors import bad_answer
@@ -19,6 +19,7 @@ from domain.github.installations import RepositoryTraits
 from domain.github.pull_requests import Branch, DraftReview, InlineComment, MergedPull, PullRequest
 from domain.ports import PullRequests
 from domain.runs.run import RepositoryRef
+from domain.value import Value
 
 _PERIODS = {"day": 1, "week": 7, "month": 28}  # of the list of activities: its name, and how many days it surely has
 _NO_DRAFTS = "draft pull requests are not supported"  # private repositories without a paid plan
@@ -35,17 +36,17 @@ class _Write(NamedTuple):
     values: Mapping[str, JsonValue]
 
 
-class _Node(BaseModel):
+class _Node(Value):
     node_id: str
 
 
-class _Review(BaseModel):
+class _Review(Value):
     body: str | None
 
 
-class _ReadyAnswer(BaseModel):
-    class _Payload(BaseModel):
-        class _Pull(BaseModel):
+class _ReadyAnswer(Value):
+    class _Payload(Value):
+        class _Pull(Value):
             draft: bool
 
         pull: _Pull

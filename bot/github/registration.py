@@ -12,12 +12,13 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import httpx2
-from pydantic import BaseModel, Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from ruamel.yaml import YAML
 
 from bot.certificates import load_trusted
 from bot.github.settings import rsa_key
 from domain.errors import ConfigurationError, ForgeError
+from domain.value import Value
 
 GITHUB = "https://github.com"
 LONGEST_NAME = 34  # characters of an App's name
@@ -78,11 +79,11 @@ def find_api_url(web_url: str) -> str:
     return f"{web_url}/api/v3"
 
 
-class _Owner(BaseModel):
+class _Owner(Value):
     login: str
 
 
-class RegisteredApp(BaseModel):
+class RegisteredApp(Value):
     """An App as GitHub tells of it once, with its secrets."""
 
     id: int = Field(gt=0)

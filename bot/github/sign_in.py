@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 import structlog
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import Field, SecretStr
 
 from bot.github.client import MAX_PAGES, PAGE, quote_segment
 from bot.github.errors import bad_answer, to_error
@@ -20,6 +20,7 @@ from domain.errors import CodeHostError, Forbidden, NotAllowed, NotFound, Unavai
 from domain.ports import Clock
 from domain.runs.run import RepositoryRef
 from domain.text.redaction import PROCESS_REDACTOR
+from domain.value import Value
 
 log = structlog.get_logger(__name__)
 
@@ -29,26 +30,26 @@ MOST_CANDIDATES = 2_000
 _AGENT = "forge-app"
 
 
-class _TokenShown(BaseModel):
+class _TokenShown(Value):
     access_token: str = Field(default="", repr=False)
     error: str = ""
 
 
-class _InstallationListed(BaseModel):
+class _InstallationListed(Value):
     id: int
 
 
-class _InstallationsPage(BaseModel):
+class _InstallationsPage(Value):
     installations: list[_InstallationListed]
 
 
-class _RepositoryListed(BaseModel):
+class _RepositoryListed(Value):
     id: int
     name: str
     owner: AccountShown
 
 
-class _RepositoriesPage(BaseModel):
+class _RepositoriesPage(Value):
     repositories: list[_RepositoryListed]
 
 

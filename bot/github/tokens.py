@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 import jwt
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AwareDatetime, Field
 
 from bot.github.pacing import retry_read
 from bot.github.payloads.parsing import parse
@@ -15,6 +15,7 @@ from bot.github.settings import GitHubSettings, rsa_key
 from domain.errors import Forbidden, NotFound
 from domain.ports import Clock
 from domain.text.redaction import PROCESS_REDACTOR
+from domain.value import Value
 
 JWT_BACKDATED = timedelta(seconds=60)  # GitHub's advice against clocks that differ
 JWT_LASTS = timedelta(minutes=9)  # GitHub accepts at most 10
@@ -22,7 +23,7 @@ RENEWED_BEFORE = timedelta(minutes=5)
 KEPT_AT_LEAST = timedelta(minutes=1)  # with a very wrong clock, do not request a token each time
 
 
-class _TokenPayload(BaseModel):
+class _TokenPayload(Value):
     token: str = Field(min_length=1, repr=False)
     expires_at: AwareDatetime
 

@@ -35,7 +35,7 @@ LANGUAGE = (
 """A summary of the language for people."""
 
 Scalar = bool | int | float | str
-Value = Scalar | tuple[Scalar, ...]
+Fact = Scalar | tuple[Scalar, ...]
 """The values of names and literals."""
 Context = Mapping[str, object]
 """Known values by name; missing or None means unknown."""
@@ -135,7 +135,7 @@ NAMES: Mapping[str, KnownName] = {known.name: known for known in _KNOWN}
 """The whole vocabulary."""
 
 
-def find_value(name: str, context: Context) -> Value | None:
+def find_value(name: str, context: Context) -> Fact | None:
     """The current value of a name; None if it is unknown or has the wrong type."""
     value = context.get(name)
     match NAMES[name].type.kind:
@@ -367,9 +367,7 @@ class Condition:
         measured = map(_as_float, values) if len(values) == 2 else (None, None)
         return _Evaluation(held, text, (), *measured)
 
-    def _compare(
-        self, left: ast.expr, sign: str, right: ast.expr, one: Value | None, other: Value | None
-    ) -> bool | None:
+    def _compare(self, left: ast.expr, sign: str, right: ast.expr, one: Fact | None, other: Fact | None) -> bool | None:
         if one is None or other is None:
             return None
         if isinstance(other, tuple):
@@ -379,7 +377,7 @@ class Condition:
         wanted = self._find_common_type(left, right)
         return _ORDER[sign](_make_comparable(one, wanted), _make_comparable(other, wanted))
 
-    def _evaluate_operand(self, node: ast.expr, context: Context) -> tuple[Value | None, str]:
+    def _evaluate_operand(self, node: ast.expr, context: Context) -> tuple[Fact | None, str]:
         """The value of a part of a comparison, and the part with it."""
         match node:
             case ast.List(items):
@@ -508,7 +506,7 @@ def _parenthesize(part: _Evaluation) -> str:
     return f"({part.shown})" if len(part.parts) > 1 else part.shown
 
 
-def _evaluate_matches(shown: str, paths: Value | None, patterns: tuple[str, ...]) -> _Evaluation:
+def _evaluate_matches(shown: str, paths: Fact | None, patterns: tuple[str, ...]) -> _Evaluation:
     if not isinstance(paths, tuple):
         return _Evaluation(None, f"{shown} ({_show_value(None)})")
     hits = [path for path in paths if globs.matches(str(path), patterns)]
@@ -523,7 +521,7 @@ def _make_comparable(value: object, wanted: ValueType) -> object:
     return str(value).removeprefix("@").casefold() if wanted.kind is ValueKind.login else value
 
 
-def _show_value(value: Value | None) -> str:
+def _show_value(value: Fact | None) -> str:
     """A value as it can be written, on one line and short."""
     if isinstance(value, tuple):
         return f"{len(value)} of them"
@@ -532,7 +530,7 @@ def _show_value(value: Value | None) -> str:
     return "not known yet" if value is None else str(value).lower() if isinstance(value, bool) else f"{value:.15g}"
 
 
-def _as_float(value: Value | None) -> float | None:
+def _as_float(value: Fact | None) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 

@@ -5,9 +5,10 @@ import shlex
 from datetime import timedelta
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 
 from domain import globs
+from domain.value import Value
 
 LONGEST_WAIT = timedelta(days=30)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
@@ -117,7 +118,7 @@ Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 Level = Annotated[int, Field(ge=0, le=4)]
 
 
-class Section(BaseModel):
+class Section(Value):
     """A part of the configuration; unknown keys are mistakes."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(extra="forbid")

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.deployments.health import StageHealth
 from domain.ids import shorten_id
 from domain.review.review import Decision, RiskLevel
+from domain.value import Value
 
 CHECK_ID_PREFIX = "deployment:"
 """The prefix of the external id of a deployment's check run; the run's id follows."""
@@ -71,20 +70,18 @@ class Wish(StrEnum):
     cancel = "cancel"
 
 
-class Step(BaseModel):
+class Step(Value):
     """A step that was deployed and watched.
 
     :param percentage: of the traffic.
     :param health: None where it was not watched.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     percentage: int
     health: StageHealth | None = None
 
 
-class Deployment(BaseModel):
+class Deployment(Value):
     """A deployment as the database keeps it.
 
     :param run_id: the run that carries it out; its trace.
@@ -95,8 +92,6 @@ class Deployment(BaseModel):
     :param percentage: how much of the traffic it has now.
     :param detail: why it ended so, for people.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     run_id: str
     repository_id: int
@@ -152,7 +147,7 @@ MOST = 50
 _APPROVED = Decision.approve.value
 
 
-class LiveMerge(BaseModel):
+class LiveMerge(Value):
     """One commit of the default branch that goes live.
 
     :param number: of the pull request that brought it; None: it was pushed directly.
@@ -163,8 +158,6 @@ class LiveMerge(BaseModel):
     :param refused_by: who said no to deploying it to this environment; empty if nobody did.
     :param went_back: whether it was deployed there before and taken back, or nobody knows how that ended.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     sha: str
     title: str
@@ -187,15 +180,13 @@ class LiveMerge(BaseModel):
         return self.risk if self.verdict == _APPROVED and not (self.refused_by or self.went_back) else None
 
 
-class LiveContents(BaseModel):
+class LiveContents(Value):
     """All that goes live.
 
     :param merges: the newest first; empty if the environment runs this commit, or an older state comes back.
     :param is_whole: whether that is all of it; False where it could not be read or is too much.
     :param undone: (SHA, subject) of what the environment runs and the merges were not made on.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     merges: tuple[LiveMerge, ...] = ()
     is_whole: bool = True

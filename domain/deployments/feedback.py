@@ -7,11 +7,12 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, AwareDatetime, ConfigDict, Field, StringConstraints, ValidationError
 
 from domain.config.deploy import Address, EnvironmentName
 from domain.deployments.stack import Frame, StackTrace, parse_stack
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 
 LONGEST_STACK = 20_000  # characters
 COUNTED_FRAMES = 5
@@ -56,13 +57,13 @@ _Group = Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]{1,100}$"), _Pla
 _Release = Annotated[str, StringConstraints(pattern=r"^[\x20-\x7e]{0,100}$"), _Plain]
 
 
-class _Report(BaseModel):
+class _Report(Value):
     """The parts of every report. Nothing else may be sent, so that a mistyped field is noticed.
 
     :param commit: what the service runs, as far as the sender knows: 7 to 40 hexadecimal digits.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(extra="forbid")
 
     environment: _Environment
     commit: _Commit | None = None
@@ -122,7 +123,7 @@ class ErrorReport(_Report):
 AnyReport = AnomalyReport | ErrorReport
 
 
-class FieldMistake(BaseModel):
+class FieldMistake(Value):
     """What is wrong with a report; never with what was sent in it.
 
     :param field: empty if it is about the whole.

@@ -6,10 +6,9 @@ from enum import StrEnum
 from itertools import pairwise
 from statistics import median_high, median_low
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.config.deploy import AnyMetric, ErrorRate, Latency, Throughput, WatchSettings
 from domain.deployments.readings import Reading
+from domain.value import Value
 
 _MOST_FAILED = 0.1  # of the looks at a health address, beyond which it is not well
 _LEAST_READ = 0.5  # of the looks, below which a figure counts as unknown
@@ -28,20 +27,18 @@ class Health(StrEnum):
 _WORSE = (Health.healthy, Health.degraded, Health.unknown, Health.unhealthy)
 
 
-class Look(BaseModel):
+class Look(Value):
     """What was read at one moment.
 
     :param health: of each health address, in order: 1 if it answers well, else 0.
     :param figures: by name of the metric.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     health: tuple[Reading, ...] = ()
     figures: Mapping[str, Reading] = {}
 
 
-class Signal(BaseModel):
+class Signal(Value):
     """What one address or metric says.
 
     :param before: the figure before the deployment; None if there is none.
@@ -50,8 +47,6 @@ class Signal(BaseModel):
     :param problem: why something could not be read, for people.
     :param was_sick: it was not well before, so that it is only judged by whether it got worse.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     health: Health
@@ -62,15 +57,13 @@ class Signal(BaseModel):
     was_sick: bool = False
 
 
-class StageHealth(BaseModel):
+class StageHealth(Value):
     """How the service is after a step.
 
     :param is_final: no further look would change what follows.
     :param looks: how many looks it took.
     :param bad_after: how many of them came before the bad ones that ended it.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     health: Health
     signals: tuple[Signal, ...]

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.deployments.feedback import AnomalyReport, AnyReport, ErrorReport
 from domain.deployments.stack import Frame
 from domain.review.changes import Change
+from domain.value import Value
 
 UPDATE_INTERVAL = timedelta(minutes=10)
 """The least time between two updates of what an issue shows."""
@@ -23,13 +22,11 @@ QUIET_AFTER_CLOSING = timedelta(days=1)
 MOST_SUSPECTS = 10
 
 
-class Suspect(BaseModel):
+class Suspect(Value):
     """A place in a stack that is in a file which the deployment changed.
 
     :param is_changed: the deployment changed this very line.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     path: str
     line: int | None
@@ -37,16 +34,14 @@ class Suspect(BaseModel):
     is_changed: bool
 
 
-class Sightings(BaseModel):
+class Sightings(Value):
     """How often a problem was seen in one environment, and when last."""
-
-    model_config = ConfigDict(frozen=True)
 
     count: int
     last: datetime
 
 
-class ProductionProblem(BaseModel):
+class ProductionProblem(Value):
     """A problem as the database keeps it.
 
     :param occurrences: how often it happened: the frequencies of its errors, or the reports of its anomaly.
@@ -60,8 +55,6 @@ class ProductionProblem(BaseModel):
     :param resolved_at: when monitoring said that it is over; None if it is not.
     :param said: why nobody was told of it, for people; empty if they were.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     repository_id: int
@@ -115,10 +108,8 @@ class IssueFacts:
     obstacle: str = ""
 
 
-class StepChoice(BaseModel):
+class StepChoice(Value):
     """What Forge does after a report, and why."""
-
-    model_config = ConfigDict(frozen=True)
 
     step: ReportStep
     why: str = ""

@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, assert_never, cast
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
+from pydantic import ConfigDict, Field, JsonValue, field_validator
 
 from domain.errors import OutboundError, OutboundFailed
 from domain.ports import Outbound, OutboundAnswer
 from domain.text.escaping import flatten_text
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 
 HEALTHY, UNHEALTHY = 1.0, 0.0
 MOST_PROBLEM = 200
@@ -41,7 +42,7 @@ _NO_SERIES = (
 )
 
 
-class Reading(BaseModel):
+class Reading(Value):
     """What was read at one moment.
 
     :param value: None: nothing was read.
@@ -49,34 +50,32 @@ class Reading(BaseModel):
     :param seconds: how long the answer took; None: there was none.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     value: float | None = Field(default=None, allow_inf_nan=False)
     problem: str = Field(default="", max_length=MOST_PROBLEM)
     seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
 
-class HealthTarget(BaseModel):
+class HealthTarget(Value):
     """A page that shows whether something works: 1 if it answers as it should, 0 if it does not.
 
     :param statuses: that are healthy; none: every one from 200 to 299.
     :param contains: text that the page must hold.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(extra="forbid")
 
     url: Url
     statuses: tuple[Annotated[int, Field(ge=100, le=599)], ...] = ()
     contains: str = Field(default="", max_length=1000)
 
 
-class JsonTarget(BaseModel):
+class JsonTarget(Value):
     """A number in a page of JSON.
 
     :param path: keys and places that lead to it, such as ``data.errors.rate`` or ``$.data[0].value``.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(extra="forbid")
 
     url: Url
     path: str = Field(max_length=500)
@@ -89,13 +88,13 @@ class JsonTarget(BaseModel):
         return value
 
 
-class PrometheusTarget(BaseModel):
+class PrometheusTarget(Value):
     """The result of an instant query: a scalar, or the only series there is.
 
     :param url: of the server, without ``/api/v1/query``.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(extra="forbid")
 
     url: Url
     query: str = Field(min_length=1, max_length=5000)

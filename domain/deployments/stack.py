@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from pydantic import BaseModel, ConfigDict
+from domain.value import Value
 
 MOST_FRAMES = 50
 LONGEST_LINE = 1_000
@@ -33,28 +33,24 @@ _RUBY = re.compile(r":in [`'][^']{1,200}'.{0,800}\((?P<name>[A-Z][\w:]{0,150})\)
 _PANIC = re.compile(r"(?:panic: |thread '[^']{0,200}' panicked|fatal error: )")
 
 
-class Frame(BaseModel):
+class Frame(Value):
     """One call.
 
     :param path: with slashes, as the service knows it.
     :param function: its name without arguments; empty if it has none.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     path: str
     line: int | None = None
     function: str = ""
 
 
-class StackTrace(BaseModel):
+class StackTrace(Value):
     """What a stack says.
 
     :param exception: type of the error; empty if it names none.
     :param frames: the place where it happened first.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     exception: str = ""
     frames: tuple[Frame, ...] = ()

@@ -3,16 +3,13 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.github.commits import AN_APP
 from domain.review.review import Conclusion
+from domain.value import Value
 
 
-class Annotation(BaseModel):
+class Annotation(Value):
     """An annotation of a check run. Lines are 1-based at head."""
-
-    model_config = ConfigDict(frozen=True)
 
     path: str
     start_line: int
@@ -22,23 +19,19 @@ class Annotation(BaseModel):
     message: str
 
 
-class Button(BaseModel):
+class Button(Value):
     """A button of a completed check run. GitHub: label ≤ 20, description ≤ 40, identifier ≤ 20 characters."""
-
-    model_config = ConfigDict(frozen=True)
 
     label: str
     description: str
     identifier: str
 
 
-class CheckRun(BaseModel):
+class CheckRun(Value):
     """The content of a check run. With a ``conclusion`` it is completed.
 
     Any number of annotations may be given: the adapter sends them 50 at a time.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     head_sha: str
@@ -52,10 +45,8 @@ class CheckRun(BaseModel):
     buttons: tuple[Button, ...] = ()
 
 
-class CheckRunRef(BaseModel):
+class CheckRunRef(Value):
     """A check run of ours that exists on GitHub."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: int
     external_id: str
@@ -68,7 +59,7 @@ RED = frozenset({"failure", "timed_out", "startup_failure", "error"})
 """Conclusions of check runs, and states of statuses, that mean a failure."""
 
 
-class FailingCheck(BaseModel):
+class FailingCheck(Value):
     """A check that fails, by its newest result.
 
     :param id: of the check run; None for a commit status. That of a job is the job's.
@@ -77,8 +68,6 @@ class FailingCheck(BaseModel):
     :param annotated: how many annotations it has.
     :param by: who reported it; :data:`domain.github.commits.AN_APP` if an App did.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: int | None
     name: str
@@ -95,7 +84,7 @@ TESTING_EVENTS = frozenset({"pull_request", "push"})
 """The events of workflows that test a head."""
 
 
-class WorkflowRun(BaseModel):
+class WorkflowRun(Value):
     """A run of a workflow, in its newest attempt.
 
     :param name: of the workflow; its path where it has none.
@@ -105,8 +94,6 @@ class WorkflowRun(BaseModel):
     :param url: for people.
     :param path: of the workflow's file.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: int
     name: str
@@ -122,14 +109,12 @@ class WorkflowRun(BaseModel):
         return self.status == "completed"
 
 
-class Job(BaseModel):
+class Job(Value):
     """A job of a workflow run.
 
     :param conclusion: None until it is completed.
     :param failed_step: name of the first step that failed; empty where none did.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: int
     name: str

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 
 PREFIX = "forge/"
 _LONGEST = 40  # characters of the slug
@@ -52,10 +51,8 @@ def _cut(slug: str) -> str:
     return words or slug[:_LONGEST]
 
 
-class Signature(BaseModel):
+class Signature(Value):
     """The author of a commit."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     email: str

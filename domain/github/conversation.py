@@ -5,12 +5,11 @@ import json
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.github.commits import AN_APP
+from domain.value import Value
 
 
-class Issue(BaseModel):
+class Issue(Value):
     """An issue or pull request as GitHub shows it now.
 
     :param body: may be empty.
@@ -19,8 +18,6 @@ class Issue(BaseModel):
     :param is_app: an App wrote it, even on behalf of a person.
     :param closed_at: None if it is open.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     number: int
     node_id: str
@@ -38,7 +35,7 @@ class Issue(BaseModel):
     wording: str = ""  # see :func:`digest_wording`; empty: not known
 
 
-class IssueComment(BaseModel):
+class IssueComment(Value):
     """A comment below an issue or pull request.
 
     :param author_id: None if the account was deleted.
@@ -46,8 +43,6 @@ class IssueComment(BaseModel):
     :param is_app: an App wrote it, even on behalf of a person.
     :param is_edited: it was edited, not necessarily by its author.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: int
     node_id: str
@@ -60,15 +55,13 @@ class IssueComment(BaseModel):
     is_edited: bool
 
 
-class TextEdit(BaseModel):
+class TextEdit(Value):
     """Somebody edited an issue or a comment, or wrote it.
 
     :param by_id: None if GitHub does not say: the account was deleted, or is no person's.
     :param is_app: an App did.
     :param at: to the second.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     by_id: int | None
     is_app: bool = False
@@ -80,7 +73,7 @@ class TextEdit(BaseModel):
         return AN_APP if self.is_app or self.by_id is None else self.by_id
 
 
-class AskedIssue(BaseModel):
+class AskedIssue(Value):
     """The words of an issue when somebody asked for it to be solved, as they are kept.
 
     :param asked_at: to the second; None if it is not known.
@@ -104,14 +97,12 @@ class CommentKind(StrEnum):
     review = "review"  # the body of a review
 
 
-class CommentRef(BaseModel):
+class CommentRef(Value):
     """A comment that exists on GitHub.
 
     :param node_id: its GraphQL id, needed to react to the body of a review.
     :param thread: for a reply to a review comment: the id of the thread's first comment.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     kind: CommentKind
     id: int
@@ -134,10 +125,8 @@ class Thumb(StrEnum):
     down = "-1"
 
 
-class ThumbGiven(BaseModel):
+class ThumbGiven(Value):
     """A thumb on a review comment. ``is_person`` is False for Apps."""
-
-    model_config = ConfigDict(frozen=True)
 
     comment_id: int
     account_id: int
@@ -146,10 +135,8 @@ class ThumbGiven(BaseModel):
     thumb: Thumb
 
 
-class ThreadComment(BaseModel):
+class ThreadComment(Value):
     """A comment of a review thread. ``author_id`` is None for a deleted account; ``is_person`` is False for Apps."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: int
     author_id: int | None
@@ -157,15 +144,13 @@ class ThreadComment(BaseModel):
     is_person: bool = False
 
 
-class Remark(BaseModel):
+class Remark(Value):
     """A comment, or the body of a review.
 
     :param node_id: its GraphQL id.
     :param author_id: None if the account was deleted; :data:`domain.github.commits.AN_APP` of another App.
     :param is_own: the App itself wrote it.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: int
     node_id: str
@@ -174,7 +159,7 @@ class Remark(BaseModel):
     is_own: bool
 
 
-class ReviewThread(BaseModel):
+class ReviewThread(Value):
     """A review thread.
 
     :param id: its node id, by which it is resolved.
@@ -183,8 +168,6 @@ class ReviewThread(BaseModel):
     :param resolved_by: the id of the account that resolved it; None if unknown.
     :param path: the file on whose diff it stands, and ``line`` its line at the head; None if that is gone.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     is_resolved: bool
@@ -195,13 +178,11 @@ class ReviewThread(BaseModel):
     line: int | None = None
 
 
-class CommentEdit(BaseModel):
+class CommentEdit(Value):
     """A new text for a comment below an issue.
 
     :param body: at most 65,536 characters.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     comment_id: int
     body: str

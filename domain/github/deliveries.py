@@ -2,19 +2,16 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.github.conversation import Issue
 from domain.github.pull_requests import PullRequest
+from domain.value import Value
 
 
-class DeliveryAttempt(BaseModel):
+class DeliveryAttempt(Value):
     """One attempt of GitHub to deliver an event; all attempts at one event share a GUID.
 
     :param status_code: of the answer; 0 where there was none.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: int
     guid: str
@@ -28,24 +25,20 @@ class DeliveryAttempt(BaseModel):
         return 200 <= self.status_code < 300
 
 
-class AttemptsPage(BaseModel):
+class AttemptsPage(Value):
     """A page of GitHub's log of deliveries, newest first; ``following`` leads to the next one."""
-
-    model_config = ConfigDict(frozen=True)
 
     attempts: tuple[DeliveryAttempt, ...]
     following: str | None
 
 
-class EventSnapshot(BaseModel):
+class EventSnapshot(Value):
     """The fields of an issue or pull request in an event; None if missing.
 
     :param updated_at: when it was last changed, to the second.
     :param head_sha: of a pull request, as the two below.
     :param wording: of an issue; see :func:`domain.github.conversation.digest_wording`.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     updated_at: datetime
     is_open: bool | None = None

@@ -3,7 +3,9 @@
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
+
+from domain.value import Value
 
 TASK = "deploy"
 KEY = "forge"
@@ -25,15 +27,13 @@ class HostDeploymentState(StrEnum):
     success = "success"
 
 
-class HostDeployment(BaseModel):
+class HostDeployment(Value):
     """A request to deploy a commit.
 
     :param created_at: in UTC.
     :param payload: what its creator added; text if it was no JSON object.
     :param is_own: the App created it.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: int
     sha: str
@@ -51,15 +51,13 @@ class HostDeployment(BaseModel):
         return found if isinstance(found, str) else None
 
 
-class HostDeploymentStatus(BaseModel):
+class HostDeploymentStatus(Value):
     """What somebody said about a deployment.
 
     :param description: at most 140 characters.
     :param log_url: of what was printed; empty if there is none.
     :param environment_url: of what was deployed; empty if there is none.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: int
     state: HostDeploymentState

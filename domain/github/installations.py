@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
+from domain.value import Value
 
 
 class InstallationState(StrEnum):
@@ -26,26 +26,22 @@ class WelcomeWay(StrEnum):
     off = "off"  # nowhere
 
 
-class WelcomeTerms(BaseModel):
+class WelcomeTerms(Value):
     """What the operator says about welcomes.
 
     :param most: the loudest way that is allowed.
     :param needed: the permissions that Forge asks for, name → level.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     most: WelcomeWay = WelcomeWay.issue
     needed: Mapping[str, str] = {}
 
 
-class RepositoryTraits(BaseModel):
+class RepositoryTraits(Value):
     """What GitHub says about a repository as a whole.
 
     :param has_commits: whether its default branch has one.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     default_branch: str
     is_archived: bool = False
@@ -54,7 +50,7 @@ class RepositoryTraits(BaseModel):
     has_commits: bool = True
 
 
-class RepositoryOverview(BaseModel):
+class RepositoryOverview(Value):
     """What Forge can see of a repository, for people who meet it for the first time.
 
     :param languages: of its source, those with the most files first.
@@ -69,8 +65,6 @@ class RepositoryOverview(BaseModel):
     :param level: of automation.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     languages: tuple[str, ...] = ()
     linters: tuple[str, ...] = ()
     idle_linters: Mapping[str, str] = {}
@@ -83,15 +77,13 @@ class RepositoryOverview(BaseModel):
     level: int = 1
 
 
-class Welcome(BaseModel):
+class Welcome(Value):
     """What is known of the welcome of a repository.
 
     :param cause: the delivery that told of the installation.
     :param run_id: the run whose check shows it; None where none does.
     :param overview: what it says there.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     repository_id: int
     way: WelcomeWay

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from domain.value import Value
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,8 @@ class MergedPull:
     head_sha: str
 
 
-class PullRequest(BaseModel):
+class PullRequest(Value):
     """A pull request as GitHub shows it now."""
-
-    model_config = ConfigDict(frozen=True)
 
     number: int
     title: str
@@ -53,19 +51,15 @@ class PullRequest(BaseModel):
         return self.head_repository_id != repository_id
 
 
-class Branch(BaseModel):
+class Branch(Value):
     """A branch and the commit it points to."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     head_sha: str
 
 
-class InlineComment(BaseModel):
+class InlineComment(Value):
     """A review comment on lines of the head; ``start_line`` equals ``line`` for a single line."""
-
-    model_config = ConfigDict(frozen=True)
 
     path: str
     start_line: int
@@ -81,10 +75,8 @@ class ReviewEvent(StrEnum):
     request_changes = "REQUEST_CHANGES"
 
 
-class DraftReview(BaseModel):
+class DraftReview(Value):
     """One pull-request review with its inline comments, to be created at once."""
-
-    model_config = ConfigDict(frozen=True)
 
     head_sha: str
     body: str
@@ -92,15 +84,13 @@ class DraftReview(BaseModel):
     event: ReviewEvent = ReviewEvent.comment
 
 
-class ChangeRequest(BaseModel):
+class ChangeRequest(Value):
     """A person's review that requests changes on a head.
 
     :param editors: who changed its body or a comment of it, perhaps somebody else, or an App: see
         :data:`domain.github.commits.AN_APP`.
     :param comments: (path, line or None, text) of each inline comment.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     login: str
     account_id: int
@@ -109,10 +99,8 @@ class ChangeRequest(BaseModel):
     comments: tuple[tuple[str, int | None, str], ...] = ()
 
 
-class Approval(BaseModel):
+class Approval(Value):
     """An approving review by the App. Forge does not repeat one that a person dismissed."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: int
     head_sha: str
@@ -141,37 +129,29 @@ class MergeObstacle(StrEnum):
     withdrawn = "withdrawn"  # a condition changed while the merge waited for its turn
 
 
-class Merged(BaseModel):
+class Merged(Value):
     """The pull request is merged, now or already: ``sha`` is what the base branch got."""
-
-    model_config = ConfigDict(frozen=True)
 
     sha: str
 
 
-class Queued(BaseModel):
+class Queued(Value):
     """The pull request is in the merge queue that its base branch requires: that merges it, or takes it out."""
 
-    model_config = ConfigDict(frozen=True)
 
-
-class NotMerged(BaseModel):
+class NotMerged(Value):
     """Nothing happened; ``said`` is GitHub's reason in its own words, one line."""
-
-    model_config = ConfigDict(frozen=True)
 
     obstacle: MergeObstacle
     said: str
 
 
-class ReportedCheck(BaseModel):
+class ReportedCheck(Value):
     """The latest result of a check run or a commit status.
 
     :param app_id: the App of the check run; None for a commit status.
     :param conclusion: a check run's conclusion, or a status's state; ``pending`` if there is none yet.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     app_id: int | None
@@ -186,10 +166,8 @@ class ReportedCheck(BaseModel):
         return self.conclusion in {"success", "neutral", "skipped"}
 
 
-class RequiredCheck(BaseModel):
+class RequiredCheck(Value):
     """A required check of a branch; ``app_id`` None: any App may report it."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     app_id: int | None = None
@@ -203,10 +181,8 @@ class RequiredCheck(BaseModel):
         return result.app_id in (None, self.app_id)
 
 
-class Vulnerability(BaseModel):
+class Vulnerability(Value):
     """A known vulnerability of a dependency, as GitHub's advisory database names it."""
-
-    model_config = ConfigDict(frozen=True)
 
     severity: Literal["low", "moderate", "high", "critical"]
     advisory: str
@@ -214,10 +190,8 @@ class Vulnerability(BaseModel):
     url: str
 
 
-class DependencyChange(BaseModel):
+class DependencyChange(Value):
     """One dependency that a pull request adds or removes."""
-
-    model_config = ConfigDict(frozen=True)
 
     added: bool
     manifest: str

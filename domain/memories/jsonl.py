@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, ConfigDict, Field, ValidationError
 
 from domain.ids import new_id
 from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Scope, find_mistakes, to_one_line
 from domain.runs.run import RepositoryRef
 from domain.text.redaction import PROCESS_REDACTOR
+from domain.value import Value
 
 MOST_LINES = 20_000
 LONGEST_LINE = 20_000
@@ -29,10 +30,10 @@ class LineMistake:
     what: str
 
 
-class ExportedMemory(BaseModel):
+class ExportedMemory(Value):
     """An exported memory. An import requires only ``content``."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     id: str = ""
     repository: str = ""

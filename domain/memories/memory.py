@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from domain.ids import new_id, shorten_id
 from domain.runs.run import RepositoryRef
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 
 LONGEST = 1000  # characters of what a memory says
 UNUSED = timedelta(days=90)
@@ -81,7 +82,7 @@ class Archived(StrEnum):
     proposed = "proposed"  # a model says so, and no person did yet: it was never told to anybody
 
 
-class Memory(BaseModel):
+class Memory(Value):
     """Something Forge learned.
 
     :param content: the lesson, in a sentence or two.
@@ -93,8 +94,6 @@ class Memory(BaseModel):
     :param taught_by: the account that alone vouches for it; 0 if that is nobody, or several.
     :param used_at: its last use, or its creation.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     installation_id: int

@@ -5,9 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.text.similarity import SAME_THRESHOLD, Statement, extract_names, extract_stems
+from domain.value import Value
 
 AROUND = 2
 """Written lines on each side of the anchor that belong to a spot; further apart, two anchors are two matters."""
@@ -17,7 +16,7 @@ _IN_COMMON = 3  # lines of two spots, so that one line which stands everywhere m
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-class Anchor(BaseModel):
+class Anchor(Value):
     """Where a finding is and what it is about, for comparing.
 
     :param lines: digests of the anchored line and of those around it that are not blank, in order.
@@ -25,8 +24,6 @@ class Anchor(BaseModel):
     :param words: the stems of its message.
     :param names: what its message names of the code in these lines, or writes as code.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     category: str
     lines: tuple[str, ...]

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from domain.review.findings import Severity
+from domain.value import Value
 
 CERTAIN = 0.7
 """The confidence from which a detection counts as no doubtful one (docs/gates.md)."""
@@ -35,7 +36,7 @@ class AvoidanceKind(StrEnum):
         return f"{RULE}{self.value.replace('_', '-')}"
 
 
-class Avoidance(BaseModel):
+class Avoidance(Value):
     """One place where a change gives up in disguise, or seems to.
 
     :param line: at head, from 1; None: the file as a whole.
@@ -43,8 +44,6 @@ class Avoidance(BaseModel):
     :param name: of the test, function or option that it is about.
     :param excuse: why it is legitimate all the same; empty if nothing says so.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     kind: AvoidanceKind
     path: str

@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import groupby
 
-from pydantic import BaseModel, ConfigDict
+from domain.value import Value
 
 _WORD = re.compile(r"\w+")
 
@@ -32,13 +32,11 @@ class ContentKind(StrEnum):
     lfs_pointer = "lfs_pointer"
 
 
-class Hunk(BaseModel):
+class Hunk(Value):
     """One hunk of a unified diff with three lines of context.
 
     ``lines`` keep their first character: space, plus or minus. Line numbers start at 1.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     old_start: int
     old_length: int
@@ -62,10 +60,8 @@ class Hunk(BaseModel):
                 old, new = old + 1, new + 1
 
 
-class FileChange(BaseModel):
+class FileChange(Value):
     """One file of a pull request, compared with the merge base."""
-
-    model_config = ConfigDict(frozen=True)
 
     path: str
     old_path: str | None = None
@@ -179,16 +175,14 @@ def _share(words: set[str], others: set[str]) -> float:
     return len(words & others) / max(len(words | others), 1)
 
 
-class FileVersions(BaseModel):
+class FileVersions(Value):
     """A file's content at the merge base (under its old path) and at head; None where it does not exist."""
-
-    model_config = ConfigDict(frozen=True)
 
     base: bytes | None
     head: bytes | None
 
 
-class SkippedFile(BaseModel):
+class SkippedFile(Value):
     """A file, or a group of files, that a review skipped, and why.
 
     ``matters`` is true for source a person must then look at: too large, too many, unreadable name.
@@ -196,23 +190,19 @@ class SkippedFile(BaseModel):
     ``by_model`` is true if only the model skipped it.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     path: str
     reason: str
     matters: bool = False
     by_model: bool = False
 
 
-class TouchedFile(BaseModel):
+class TouchedFile(Value):
     """A changed file by name, reviewed or not.
 
     ``path`` is at head, or the old one of a deleted file, with odd
     characters escaped. ``lines`` counts added and removed ones;
     None if unknown. ``may_run`` is true for new content that may run or decide what runs.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     path: str
     old_path: str | None = None
@@ -231,15 +221,13 @@ class TouchedFile(BaseModel):
         return not self.is_gone and not self.has_new_content and self.old_path not in {None, self.path}
 
 
-class Change(BaseModel):
+class Change(Value):
     """Everything a pull request changes between the merge base and its head.
 
     ``files`` are the readable ones; ``not_looked_at`` names the others.
     ``total_files``, ``touched`` and ``paths`` cover the whole change;
     ``additions`` and ``deletions`` count the lines of ``files``.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     merge_base: str
     head_sha: str

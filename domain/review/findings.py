@@ -5,12 +5,13 @@ import re
 from collections.abc import Sequence
 from enum import IntEnum, StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from domain.paths import escape_unprintable
 from domain.review.anchors import Anchor
 from domain.review.changes import Change
 from domain.review.proof import Proof
+from domain.value import Value
 
 CREDENTIAL = "secret/"
 """The prefix of rules about credentials."""
@@ -52,14 +53,12 @@ class Layer(IntEnum):
     model = 3
 
 
-class Fix(BaseModel):
+class Fix(Value):
     """A replacement for whole lines of the file at head, for a suggestion block.
 
     Lines ``start_line`` to ``end_line`` (1-based, inclusive) are replaced by ``replacement``,
     which holds whole lines without the last line break; empty means the lines are removed.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     start_line: int
     end_line: int
@@ -70,7 +69,7 @@ class Fix(BaseModel):
         return self.model_copy(update={"start_line": self.start_line + by, "end_line": self.end_line + by})
 
 
-class RawFinding(BaseModel):
+class RawFinding(Value):
     """A tool's report about one version of one file, without an identity yet.
 
     ``line`` and ``end_line`` are 1-based; None means the file as a whole. ``mark`` only goes into the trail,
@@ -78,8 +77,6 @@ class RawFinding(BaseModel):
     repository, so that people are asked whether it is right. ``grounds`` are the steps and the input by which a model
     says that it comes about, for the model that checks it.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     rule: str
     category: Category

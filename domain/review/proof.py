@@ -2,7 +2,9 @@
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from domain.value import Value
 
 LONGEST_TEST = 6_000
 """Characters of a reproduction."""
@@ -23,7 +25,7 @@ class ProofOutcome(StrEnum):
         return self in {ProofOutcome.shown, ProofOutcome.promise_broken}
 
 
-class Reproduction(BaseModel):
+class Reproduction(Value):
     """The test that was written for a claim.
 
     :param path: the file that it was run as; the repository has none of this name.
@@ -32,8 +34,6 @@ class Reproduction(BaseModel):
     :param before: how it ended without the change, in a few words.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     path: str
     text: str = Field(max_length=LONGEST_TEST)
     command: str = Field(default="", max_length=LONGEST_REASON)
@@ -41,7 +41,7 @@ class Reproduction(BaseModel):
     before: str = Field(default="", max_length=LONGEST_REASON)
 
 
-class Proof(BaseModel):
+class Proof(Value):
     """What running showed of a claim.
 
     :param head_sha: the head it was run on.
@@ -51,8 +51,6 @@ class Proof(BaseModel):
     :param seconds: that running it took.
     :param outlasts_fix: it fails with what the finding suggests, too.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     outcome: ProofOutcome
     head_sha: str

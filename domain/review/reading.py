@@ -2,9 +2,8 @@
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.review.changes import SkippedFile
+from domain.value import Value
 
 
 class Effort(StrEnum):
@@ -15,15 +14,13 @@ class Effort(StrEnum):
     deep = "deep"  # the strong model, and more code around the change
 
 
-class EffortCost(BaseModel):
+class EffortCost(Value):
     """What a review may cost; money in micro-USD.
 
     :param model: that reads; empty if none can be asked.
     :param last_model: that read in the last review of this pull request; empty if none did.
     :param most: what the review phase may cost.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     effort: Effort
     model: str
@@ -33,13 +30,11 @@ class EffortCost(BaseModel):
     most: int
 
 
-class FunctionSpan(BaseModel):
+class FunctionSpan(Value):
     """Where a function or class is, in lines at head, from 1.
 
     :param body: the line on which its body begins; its signature ends there.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     start: int
@@ -47,7 +42,7 @@ class FunctionSpan(BaseModel):
     end: int
 
 
-class Outline(BaseModel):
+class Outline(Value):
     """What a reader of a changed file wants to see beside the change itself.
 
     :param spans: the functions and classes around changed lines, the outermost first.
@@ -55,8 +50,6 @@ class Outline(BaseModel):
     :param uses: unchanged lines with a name that the change removes or changes.
     :param called: the unchanged functions and classes of the file that added lines name.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     spans: tuple[FunctionSpan, ...] = ()
     exits: tuple[int, ...] = ()
@@ -67,28 +60,24 @@ class Outline(BaseModel):
 NO_OUTLINE = Outline()
 
 
-class ConventionFile(BaseModel):
+class ConventionFile(Value):
     """A file of conventions, as a model is shown it.
 
     :param lines: the number and the text of each line.
     :param cut: how many more lines with text it has, for which there was no room.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     path: str
     lines: tuple[tuple[int, str], ...]
     cut: int = 0
 
 
-class Conventions(BaseModel):
+class Conventions(Value):
     """The conventions for some files, the nearest to them first.
 
     :param elsewhere: paths of more files of conventions, which are about other folders or files.
     :param left_out: files of conventions that are not shown, and why.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     files: tuple[ConventionFile, ...] = ()
     elsewhere: tuple[str, ...] = ()
@@ -98,25 +87,21 @@ class Conventions(BaseModel):
 NO_CONVENTIONS = Conventions()
 
 
-class ShownFile(BaseModel):
+class ShownFile(Value):
     """How much of a file of conventions a model was shown, in lines with text."""
-
-    model_config = ConfigDict(frozen=True)
 
     path: str
     shown: int
     cut: int
 
 
-class HeldConventions(BaseModel):
+class HeldConventions(Value):
     """Which conventions a review held a change against; in journals and checkpoints.
 
     :param left_out: files of conventions that were not shown, and why.
     :param problem: why it held the change, or a part of it, against none.
     :param says_nothing: whether no sentence there is about the changed code.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     files: tuple[ShownFile, ...] = ()
     left_out: tuple[SkippedFile, ...] = ()
@@ -127,7 +112,7 @@ class HeldConventions(BaseModel):
 NOTHING_HELD = HeldConventions()
 
 
-class LookUps(BaseModel):
+class LookUps(Value):
     """What was looked up, within which bound, and what that cost.
 
     :param why: it was offered, as a clause.
@@ -136,8 +121,6 @@ class LookUps(BaseModel):
     :param tokens, most_tokens: of the answers.
     :param cost: of these messages, in micro-USD.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     why: str
     used: dict[str, int] = {}

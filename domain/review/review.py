@@ -2,14 +2,13 @@
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
 from domain.review.locked_packages import LockChange
 from domain.review.reading import NOTHING_HELD, HeldConventions, LookUps
 from domain.review.suppression import SuppressedFinding
 from domain.runs.earlier_tests import EarlierTests
+from domain.value import Value
 from domain.verdicts import Reason
 
 
@@ -26,10 +25,8 @@ class RiskLevel(StrEnum):
         return self in {RiskLevel.high, RiskLevel.critical}
 
 
-class RiskPart(BaseModel):
+class RiskPart(Value):
     """One contribution to the risk score: points out of 100 and the fact behind them."""
-
-    model_config = ConfigDict(frozen=True)
 
     code: str
     points: int
@@ -42,10 +39,8 @@ ACTING = 25
 """The least score of what may act where something follows without a person."""
 
 
-class Risk(BaseModel):
+class Risk(Value):
     """A risk score from 0 to 100 with its parts, as people read it."""
-
-    model_config = ConfigDict(frozen=True)
 
     score: int
     level: RiskLevel
@@ -85,15 +80,13 @@ class IfUnread(StrEnum):
     approve = "approve"  # the check succeeds and names it
 
 
-class Unread(BaseModel):
+class Unread(Value):
     """The source that nobody read well enough for an approval, by its paths at head.
 
     :param paths: neither a linter of its language nor a model read it.
     :param logic: a linter read it, and no model: it may change what the program does, and nobody thought about that.
     :param gone: those of ``logic`` that are deleted tests.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     paths: tuple[str, ...] = ()
     logic: tuple[str, ...] = ()
@@ -104,10 +97,8 @@ class Unread(BaseModel):
 NOTHING_UNREAD = Unread()
 
 
-class ToolRun(BaseModel):
+class ToolRun(Value):
     """The result of one tool in a layer. ``problem`` says why it failed; ``cost`` is in micro-USD."""
-
-    model_config = ConfigDict(frozen=True)
 
     tool: str
     seconds: float
@@ -117,7 +108,7 @@ class ToolRun(BaseModel):
     cost: int = 0
 
 
-class LayerReport(BaseModel):
+class LayerReport(Value):
     """The result of one layer of a review.
 
     ``missing`` says why a required layer could not run; ``if_risky`` says it
@@ -125,8 +116,6 @@ class LayerReport(BaseModel):
     ``{points}`` for its points. ``cut`` counts findings left out because there
     are too many; ``look_ups`` is None where a model could look nothing up.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     layer: Layer
     tools: tuple[ToolRun, ...] = ()
@@ -147,7 +136,7 @@ class Conclusion(StrEnum):
     cancelled = "cancelled"
 
 
-class JudgedFindings(BaseModel):
+class JudgedFindings(Value):
     """What people said about findings of giving up, by fingerprint.
 
     :param confirmed: who said that it is right; then it blocks.
@@ -155,8 +144,6 @@ class JudgedFindings(BaseModel):
     :param passing: by which dismissal of another one it passes.
     :param lapsed: by which it would have passed, and why it does not any more.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     confirmed: dict[str, str] = {}
     disputed: dict[str, str] = {}
@@ -167,46 +154,38 @@ class JudgedFindings(BaseModel):
 NOTHING_JUDGED = JudgedFindings()
 
 
-class IssueAnswer(BaseModel):
+class IssueAnswer(Value):
     """Whether a change does what the issue asks that it closes.
 
     :param told: what a model says of that, in a sentence.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     number: int
     told: str
 
 
-class ProtectedContents(BaseModel):
+class ProtectedContents(Value):
     """What a change makes of its protected files.
 
     :param digest: of the branch that they go into, and of each file's name, mode and content before and after.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     paths: tuple[str, ...]
     digest: str
 
 
-class KeptApproval(BaseModel):
+class KeptApproval(Value):
     """An approval of protected files at an earlier head, which stands because they are exactly the same.
 
     :param by: the login of who approved.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     by: str
     head_sha: str
 
 
-class Review(BaseModel):
+class Review(Value):
     """The result of a review, for the summary, the checks and the audit."""
-
-    model_config = ConfigDict(frozen=True)
 
     merge_base: str
     head_sha: str

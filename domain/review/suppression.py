@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.review.findings import Finding
+from domain.value import Value
 
 MIN_CONFIDENCE = 0.3
 """The least confidence for raising a finding after dismissals of similar ones. A certain rule (0.95) falls below it
@@ -24,7 +23,7 @@ class UptakeRecord:
     path: str
 
 
-class AdjustedConfidence(BaseModel):
+class AdjustedConfidence(Value):
     """The confidence of a finding: that of its tool or model, less dismissals.
 
     :param here: distinct dismissed findings of its rule in its folder.
@@ -32,8 +31,6 @@ class AdjustedConfidence(BaseModel):
     :param kept_here: findings of its rule in its folder that people fixed.
     :param alone: who alone dismissed these, so that they take nothing; else empty.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     stated: float
     here: int = 0
@@ -53,14 +50,12 @@ class SuppressionReason(StrEnum):
     reworded = "reworded"  # the same finding was dismissed in other words
 
 
-class SuppressedFinding(BaseModel):
+class SuppressedFinding(Value):
     """A suppressed finding.
 
     :param memories: short ids of the memories of the dismissals to undo so that it counts.
     :param release: the number of these dismissals.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     finding: Finding
     why: SuppressionReason

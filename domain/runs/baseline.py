@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.runs.testing import (
     CHECKS,
     CaseOutcome,
@@ -15,13 +13,14 @@ from domain.runs.testing import (
     decide_verdict,
     excuse_known,
 )
+from domain.value import Value
 
 _STILL_UNABLE = "As before the change, the tests show nothing here: {}"
 _MOST_FAILING = 5_000  # ids that are kept
 _SHORT = 500  # characters of an output that are kept: its lines are compared
 
 
-class Baseline(BaseModel):
+class Baseline(Value):
     """How the commands of a repository end on the base of a run.
 
     :param commit: the base.
@@ -31,8 +30,6 @@ class Baseline(BaseModel):
     :param lacks: why its tests show nothing here, one sentence; empty if they do, or if there are none.
     :param is_runnable: whether its tests ran, whatever they showed.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     commit: str
     commands: tuple[CommandResult, ...] = ()

@@ -4,7 +4,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
+
+from domain.value import Value
 
 MOST_HUNKS = 40
 MOST_CHARACTERS = 60_000
@@ -17,7 +19,7 @@ Why = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LONGEST
 Passage = Annotated[str, StringConstraints(max_length=4_000)]
 
 
-class ConflictHunk(BaseModel):
+class ConflictHunk(Value):
     """Lines that both sides of a merge changed.
 
     :param number: counts all hunks of the merge, from 1.
@@ -25,8 +27,6 @@ class ConflictHunk(BaseModel):
     :param before: the lines at the merge base; :param branch, base: what each side made of them. All with their ends.
     :param above, below: the lines around it, as far as they do not conflict.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     number: int
     path: str
@@ -43,26 +43,22 @@ class ConflictHunk(BaseModel):
         return f"{self.path}:{self.line}"
 
 
-class UnmergedFile(BaseModel):
+class UnmergedFile(Value):
     """A file with a conflict that is not resolved hunk by hunk.
 
     :param why: as a clause.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     path: str
     why: str
 
 
-class Merge(BaseModel):
+class Merge(Value):
     """What git makes of two commits.
 
     :param tree: of all files; where they conflict, with git's marks in them.
     :param hunks: what conflicts; ``unmerged`` the files in which it does otherwise.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     tree: str
     hunks: tuple[ConflictHunk, ...] = ()
@@ -83,21 +79,19 @@ class Merge(BaseModel):
         return self.model_copy(update={"hunks": hunks, "unmerged": unmerged})
 
 
-class SideCommit(BaseModel):
+class SideCommit(Value):
     """A commit of one side of a merge.
 
     :param paths: of the files with conflicts, those that it touches.
     :param message: whole; untrusted.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     sha: str
     paths: tuple[str, ...]
     message: str
 
 
-class ResolvedHunk(BaseModel):
+class ResolvedHunk(Value):
     """What a model makes of a hunk.
 
     :param text: the lines that stand there instead; empty: none.
@@ -105,22 +99,18 @@ class ResolvedHunk(BaseModel):
     :param question: what people have to decide; then nothing is resolved.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     number: int
     text: str = ""
     reason: Why = ""
     question: Why = ""
 
 
-class BesideEdit(BaseModel):
+class BesideEdit(Value):
     """Whole lines beside the conflicts of a file that have to change with them.
 
     :param old: the lines, which the file has once; :param new: what stands there instead.
     :param reason: which change of which side makes it necessary.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     path: str
     old: Passage
@@ -128,10 +118,8 @@ class BesideEdit(BaseModel):
     reason: Why
 
 
-class ResolvedHunks(BaseModel):
+class ResolvedHunks(Value):
     """What a model makes of the hunks of a merge; see :func:`safety.conflicts.find_mistakes`."""
-
-    model_config = ConfigDict(frozen=True)
 
     hunks: tuple[ResolvedHunk, ...]
     beside: tuple[BesideEdit, ...] = Field(default=(), max_length=MOST_BESIDE)

@@ -5,11 +5,12 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from domain.paths import is_test
 from domain.review.changes import Change, ChangeStatus, FileChange
 from domain.runs.testing import Coverage, FileCoverage, Line, Path, SuiteVerdict, TestRun, decide_verdict
+from domain.value import Value
 
 LONGEST_MEASURED = 600.0
 """Seconds. Where the commands of a head took longer, its base is not tested as well, only to be compared."""
@@ -18,15 +19,13 @@ QUICK = 60.0
 _REPORT = re.compile(r"[^\s=:]*/(?:junit|coverage)\.xml")  # in a folder whose name differs from run to run
 
 
-class BaseCoverage(BaseModel):
+class BaseCoverage(Value):
     """What the tests of one commit cover.
 
     :param coverage: None if they left no report.
     :param commands: the lines of the commands that measured it, as they can be compared.
     :param seconds: how long the tests took.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     commit: str
     coverage: Coverage | None = None
@@ -123,11 +122,7 @@ _MOST_FILES = 20
 _DIGITS = 6  # so that 100 % less 98 % are not more than 2 points
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class CoveredShare(_Value):
+class CoveredShare(Value):
     """Lines that tests run, of those that could run."""
 
     covered: int = Field(default=0, ge=0)
@@ -142,7 +137,7 @@ class CoveredShare(_Value):
         return CoveredShare(covered=self.covered + other.covered, total=self.total + other.total)
 
 
-class FileLoss(_Value):
+class FileLoss(Value):
     """What one file lost.
 
     :param path: at head.
@@ -161,7 +156,7 @@ class FileLoss(_Value):
         return len(self.lost) + len(self.uncovered)
 
 
-class CoverageComparison(_Value):
+class CoverageComparison(Value):
     """The coverage of the program, which is every file that holds no tests, before and after a change.
 
     :param before: of the base; :param after: of the head.
@@ -250,7 +245,7 @@ def compare_coverage(base: Coverage, head: Coverage, change: Change) -> Coverage
     )
 
 
-class _KeptLines(_Value):
+class _KeptLines(Value):
     """The lines of one file that stay and that both reports measure; see :class:`CoverageComparison`."""
 
     path: Path

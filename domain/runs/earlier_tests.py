@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from domain.runs.testing import TestCase, TestId
+from domain.value import Value
 
 MOST_TOLD = 100
 """Tests that are told one by one; of those that hold, only how many."""
@@ -37,11 +38,7 @@ class Fate(StrEnum):
     surroundings = "surroundings"  # its text is the same; a helper, fixture, snapshot or setting of it differs
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class EarlierTest(_Value):
+class EarlierTest(Value):
     """One test as it stood before the change.
 
     :param id: as its runner names it.
@@ -72,7 +69,7 @@ class EarlierTest(_Value):
     head_line: int | None = None
 
 
-class RemovedTest(_Value):
+class RemovedTest(Value):
     """A test that a change removes and that nobody ran.
 
     :param path: of its file before the change.
@@ -82,7 +79,7 @@ class RemovedTest(_Value):
     path: str
 
 
-class EarlierTests(_Value):
+class EarlierTests(Value):
     """The earlier tests of one change, on its code.
 
     :param tests: those that do not hold, the most telling first.
@@ -129,7 +126,7 @@ class EarlierTests(_Value):
         return tuple(each for each in self.changed if each.is_blind)
 
 
-class BaseRun(_Value):
+class BaseRun(Value):
     """How tests ended on the code they were written for, each time they ran: none failed, and nothing was lacking.
 
     :param cases: those that passed and those that are skipped, without texts.

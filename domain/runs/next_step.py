@@ -8,11 +8,10 @@ review ── approved ──→ testing ── passed ──→ ready
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.runs.recovery import HiddenFailure, list_hidden
 from domain.runs.run import Phase
 from domain.runs.task_result import RequiredFix
+from domain.value import Value
 
 MAX_SEND_BACKS: Mapping[Phase, int] = {Phase.review: 3, Phase.testing: 2}
 """How often a phase sends the work back."""
@@ -47,7 +46,7 @@ class HeadOwner(StrEnum):
     others = "others"
 
 
-class PullRequestState(BaseModel):
+class PullRequestState(Value):
     """The state of the pull request.
 
     :param to_fix: the problems found by the review, or else by the tests.
@@ -56,8 +55,6 @@ class PullRequestState(BaseModel):
     :param blames_environment: whether all of them failed for what the place where they ran lacks.
     :param is_flaky: whether a test failed and passed on the same code.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     is_open: bool
     is_merged: bool = False
@@ -76,7 +73,7 @@ class PullRequestState(BaseModel):
         return bool(list_hidden(self.to_fix))
 
 
-class SendBack(BaseModel):
+class SendBack(Value):
     """A return of the work for fixing.
 
     :param phase: the phase that sent it back.
@@ -85,8 +82,6 @@ class SendBack(BaseModel):
     :param is_spent: whether no other fix may begin without a person.
     :param is_of_agent: whether an agent made what is to be fixed, and not the author of a pull request.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     phase: Phase
     head: str

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import ConfigDict, model_validator
 
 from domain.config.limits import PathRule
 from domain.review.findings import Severity
 from domain.runs.plan import CONTRACTS
+from domain.value import Value
 
 REGULAR = "100644"
 EXECUTABLE = "100755"
@@ -30,15 +31,13 @@ Constraint = Literal[
 ]
 
 
-class Violation(BaseModel):
+class Violation(Value):
     """A violation by a change.
 
     :param file: its printable path; empty for the change as a whole.
     :param message: the violation and why it is not allowed, in sentences.
     :param suggestion: what to do instead, one sentence.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     file: str
     constraint: Constraint
@@ -64,7 +63,7 @@ def select_blocking(violations: Iterable[Violation]) -> list[Violation]:
 # --- what changes ------------------------------------------------------------------------------------------
 
 
-class ChangedFile(BaseModel):
+class ChangedFile(Value):
     """One file before and after.
 
     :param before: the whole content before; None if the file is new.
@@ -73,7 +72,7 @@ class ChangedFile(BaseModel):
     :param old_mode: before; None if the file is new, or as ``mode``.
     """
 
-    model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
+    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
     path: str
     before: bytes | None
@@ -96,10 +95,10 @@ class ChangedFile(BaseModel):
         return (before - after).total() + (after - before).total()
 
 
-class ChangeSet(BaseModel):
+class ChangeSet(Value):
     """Files that change together, each path once."""
 
-    model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
+    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
     files: tuple[ChangedFile, ...]
 
@@ -216,7 +215,7 @@ class Areas:
     granted: frozenset[str] = frozenset()
 
 
-class PatchLimits(BaseModel):
+class PatchLimits(Value):
     """The size limits of a change that people can still review.
 
     :param files: that change.
@@ -226,8 +225,6 @@ class PatchLimits(BaseModel):
     :param patch_bytes: of the text of a patch.
     :param changed_bytes: of all changed files afterwards, where they come without a patch.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     files: int = 1_000
     new_files: int = 300

@@ -7,7 +7,7 @@ from datetime import timedelta
 from itertools import chain
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 from pydantic.json_schema import SkipJsonSchema
 
 from domain import globs
@@ -15,6 +15,7 @@ from domain.globs import matches
 from domain.paths import fold_path
 from domain.review.review import RiskLevel
 from domain.text.escaping import flatten_text
+from domain.value import Value
 from domain.verdicts import Reason
 
 LEASE = timedelta(seconds=300)
@@ -92,32 +93,28 @@ Place = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 TaskId = Annotated[str, StringConstraints(pattern=r"^T[1-9][0-9]?$")]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class Component(_Part):
+class Component(Value):
     """A new or changed part of the software."""
 
     name: Short
     purpose: Words
 
 
-class Interface(_Part):
+class Interface(Value):
     """Where two components meet."""
 
     name: Short
     description: Words
 
 
-class DesignDecision(_Part):
+class DesignDecision(Value):
     """An architecture decision."""
 
     decision: Words
     reason: Words
 
 
-class Task(_Part):
+class Task(Value):
     """One step of the work.
 
     :param files: paths it creates, changes or deletes.
@@ -133,21 +130,21 @@ class Task(_Part):
     acceptance: Words
 
 
-class PlannedRisk(_Part):
+class PlannedRisk(Value):
     """The planner's own risk."""
 
     level: RiskLevel
     reasons: tuple[Words, ...] = Field(default=(), max_length=10)
 
 
-class Estimate(_Part):
+class Estimate(Value):
     """Estimated changed lines and minutes of an agent's work."""
 
     lines: int = Field(ge=0, le=1_000_000)
     minutes: int = Field(ge=0, le=100_000)
 
 
-class Plan(_Part):
+class Plan(Value):
     """The plan for an issue.
 
     :param title: the title of the change, as of a pull request; may be empty.
@@ -174,7 +171,7 @@ class Plan(_Part):
         return tuple(dict.fromkeys(chain.from_iterable(task.files for task in self.tasks)))
 
 
-class Planned(_Part):
+class Planned(Value):
     """The planner's result: a plan, or questions if a plan would be a guess. See :func:`find_mistakes`.
 
     :param nothing_to_do: why no change is wanted or needed; instead of both.
@@ -185,7 +182,7 @@ class Planned(_Part):
     nothing_to_do: Words | None = None
 
 
-class RatedPlan(_Part):
+class RatedPlan(Value):
     """A plan with its rated risk; see :mod:`safety.plan_risk`.
 
     :param plan: including every contract it touches.

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.gates import Choice
 from domain.review.avoidance import CERTAIN, LEGITIMATE, RULE, Avoidance, AvoidanceKind, is_critical
 from domain.runs.task_result import RequiredFix
+from domain.value import Value
 
 MOST_ATTEMPTS = 3
 """So many attempts are made before people are asked, and again after they let the agent try anew."""
@@ -64,15 +63,13 @@ class AgentMake(StrEnum):
         return AgentMake.other if self is AgentMake.own else AgentMake.own
 
 
-class HiddenFailure(BaseModel):
+class HiddenFailure(Value):
     """One place where a failure is hidden instead of mended.
 
     :param what: one sentence about what was done.
     :param demanded: the lines of the test that now fails.
     :param output: the last lines that it printed.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     kind: AvoidanceKind
     path: str
@@ -95,7 +92,7 @@ class HiddenFailure(BaseModel):
         return self.path if self.line is None else f"{self.path}:{self.line}"
 
 
-class Caught(BaseModel):
+class Caught(Value):
     """What was caught.
 
     :param work: names the piece of work, whichever attempt it is.
@@ -106,8 +103,6 @@ class Caught(BaseModel):
     :param is_flaky: whether the failure behind it is known to come and go.
     :param is_spent: whether a phase may not send the work back again without a person.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     work: str
     tried: str

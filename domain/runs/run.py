@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from domain.value import Value
 
 REVIEW_CHECK = "Forge / review"
 """The check that branches require."""
@@ -121,10 +121,8 @@ class Phase(StrEnum):
     reflection = "reflection"  # after a run, as a side task
 
 
-class RepositoryRef(BaseModel):
+class RepositoryRef(Value):
     """A repository: identified by installation and numeric id; owner and name are only for URLs."""
-
-    model_config = ConfigDict(frozen=True)
 
     installation_id: int
     id: int
@@ -136,7 +134,7 @@ class RepositoryRef(BaseModel):
         return f"{self.owner}/{self.name}"
 
 
-class Run(BaseModel):
+class Run(Value):
     """A run.
 
     :param base_ref: the base branch at admission; empty if unknown.
@@ -144,8 +142,6 @@ class Run(BaseModel):
     :param lane: of a deployment or an instruction, see :attr:`fence_number`; None for all other runs.
     :param mode: that somebody asked for; None for the configuration's.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     repository: RepositoryRef

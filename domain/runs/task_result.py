@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from domain.review.avoidance import LEGITIMATE, Avoidance, list_certain
 from domain.runs.plan import Place, Words
+from domain.value import Value
 
 RED_CHECK = "check "
 """How the rule of a red check begins; its name follows."""
@@ -15,7 +16,7 @@ MOST_FIXES = 20
 """One attempt cannot mend more."""
 
 
-class Worked(BaseModel):
+class Worked(Value):
     """The result of a task; the changes themselves are in the draft. See :func:`find_mistakes`.
 
     :param summary: a summary for readers of the pull request.
@@ -24,8 +25,6 @@ class Worked(BaseModel):
     :param tests_added: paths of files with new or extended tests.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     summary: Words
     is_done: bool
     not_done: Annotated[str, StringConstraints(strip_whitespace=True, max_length=1_000)] = ""
@@ -33,7 +32,7 @@ class Worked(BaseModel):
     tests_added: tuple[Place, ...] = Field(default=(), max_length=MOST_TESTS)
 
 
-class RequiredFix(BaseModel):
+class RequiredFix(Value):
     """A problem found by a review or a test.
 
     :param id: of a finding on which people look; empty for anything else.
@@ -44,8 +43,6 @@ class RequiredFix(BaseModel):
     :param edited_by: who may have written part of its words, with :data:`domain.github.commits.AN_APP`.
     :param demanded: the lines of a test that fails; :param output: the last lines that it printed.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str = ""
     path: str

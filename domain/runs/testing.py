@@ -5,11 +5,12 @@ The tested code writes the report, so a report can only lower the result of an e
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from domain.paths import is_source, is_test
+from domain.value import Value
 
 LONGEST_ID = 500
 LONGEST_PATH = 500
@@ -25,11 +26,6 @@ Line = Annotated[int, Field(ge=1, le=LAST_LINE)]
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_RUN, allow_inf_nan=False)]
 Path = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_PATH)]
 TestId = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ID)]
-
-
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True)
-    __test__: ClassVar[bool] = False  # pytest would collect every class whose name begins with Test
 
 
 class CaseOutcome(StrEnum):
@@ -48,7 +44,7 @@ class CaseOutcome(StrEnum):
 _WORST_FIRST = (CaseOutcome.failed, CaseOutcome.error, CaseOutcome.passed, CaseOutcome.skipped)
 
 
-class TestCase(_Value):
+class TestCase(Value):
     """One test and how it ended.
 
     :param id: stable across runs; for pytest, the id to run it again.
@@ -56,6 +52,8 @@ class TestCase(_Value):
     :param is_expected: whether it ran and failed, as its author expects, and so counts as skipped.
     :param message: what went wrong, one line; :param details: the same at length, as a trace.
     """
+
+    __test__ = False  # pytest would collect a class whose name begins with Test
 
     id: TestId
     path: Path | None = None
@@ -85,7 +83,7 @@ def keep_worst(cases: Iterable[TestCase]) -> tuple[TestCase, ...]:
 # --- coverage ----------------------------------------------------------------------------------------------
 
 
-class FileCoverage(_Value):
+class FileCoverage(Value):
     """The coverage of one file.
 
     :param covered: executable lines that ran, ascending; :param missed: those that did not.
@@ -101,7 +99,7 @@ class FileCoverage(_Value):
     functions: int | None = Field(default=None, ge=0)
 
 
-class Coverage(_Value):
+class Coverage(Value):
     """The coverage of all files."""
 
     files: tuple[FileCoverage, ...] = ()
@@ -126,7 +124,7 @@ class Coverage(_Value):
         )
 
 
-class DiffCoverage(_Value):
+class DiffCoverage(Value):
     """The coverage of the executable lines that a change adds.
 
     :param uncovered: path → added lines that did not run, ascending.
@@ -176,7 +174,7 @@ class FailureClass(StrEnum):
     environment = "environment"  # the environment lacks something
 
 
-class Analysis(_Value):
+class Analysis(Value):
     """The analysis of a failure.
 
     :param suggested_fix: one sentence; may be empty.
@@ -229,7 +227,7 @@ class Framework(StrEnum):
     other = "other"  # only its exit status counts
 
 
-class CommandResult(_Value):
+class CommandResult(Value):
     """A finished command.
 
     :param line: the command as a shell would take it.
@@ -283,7 +281,7 @@ class CommandResult(_Value):
         return bool(self.cases) and all(case.outcome is CaseOutcome.skipped for case in self.cases)
 
 
-class TestRun(_Value):
+class TestRun(Value):
     """One run of the tester.
 
     :param selection: why these tests were run, one sentence.
@@ -293,6 +291,8 @@ class TestRun(_Value):
     :param is_unconcerned: no test concerns the change, so none ran.
     :param not_run: why the tests could not run; empty if they ran.
     """
+
+    __test__ = False  # pytest would collect a class whose name begins with Test
 
     commands: tuple[CommandResult, ...] = ()
     flaky: tuple[TestId, ...] = ()

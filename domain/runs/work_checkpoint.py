@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.errors import ForgeError
 from domain.ids import shorten_id
 from domain.runs.patches import NO_CHANGES, ChangeSet
 from domain.runs.run import Run, RunState
+from domain.value import Value
 
 
 class CheckpointCause(StrEnum):
@@ -29,21 +28,19 @@ ENDS = frozenset({CheckpointCause.done, CheckpointCause.closed})
 """No checkpoint comes after these, and none is restored."""
 
 
-class WorkKey(BaseModel):
+class WorkKey(Value):
     """The piece of work that a chain of checkpoints belongs to.
 
     :param work: names the piece within the run.
     :param base: SHA of the commit that it changes.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     run_id: str
     work: str
     base: str
 
 
-class CheckpointDetails(BaseModel):
+class CheckpointDetails(Value):
     """What is known of a checkpoint beside its content and its place.
 
     :param files: changed since the base.
@@ -53,8 +50,6 @@ class CheckpointDetails(BaseModel):
     :param spent_usd: what the run had spent.
     :param seconds: that it took; after ``paused_seconds`` the agent stood still.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     files: int = 0
     changed: int = 0

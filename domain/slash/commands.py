@@ -4,11 +4,12 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from domain.review.reading import Effort
 from domain.runs.run import ExecutionMode
 from domain.slash.verbs import VERBS, Verb
+from domain.value import Value
 
 _WORDS = 4  # with the first two, which stand where the verb has to
 
@@ -26,14 +27,14 @@ class Problem(StrEnum):
     too_many = "too_many"  # more commands in one comment than are obeyed
 
 
-class SlashMistake(BaseModel):
+class SlashMistake(Value):
     """A line that begins with ``/forge`` and is no command.
 
     :param written: the line, shortened and without what cannot be seen.
     :param verb: the verb it names, or the nearest one.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(extra="forbid")
 
     problem: Problem
     written: str
@@ -59,8 +60,8 @@ Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
 Words = Annotated[str, Field(min_length=1, max_length=LONGEST_WORDS)]
 
 
-class _SlashCommand(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class _SlashCommand(Value):
+    model_config = ConfigDict(extra="forbid")
 
 
 class PlainCommand(_SlashCommand):

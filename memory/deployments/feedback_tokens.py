@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Select, func, select, update
 
 from domain.errors import ForgeError, UnknownName
 from domain.events import EventType
 from domain.runs.run import RepositoryRef
+from domain.value import Value
 from memory.db.engine import Connection, Database
 from memory.db.tables.deployments import FeedbackTokenRow
 from memory.ledger import ledger
@@ -30,14 +30,12 @@ _KEY = re.compile(r"[a-z2-7]{8}")
 _NO_DIGEST = "0" * 64
 
 
-class FeedbackToken(BaseModel):
+class FeedbackToken(Value):
     """A token, without what is secret of it.
 
     :param name: what people call it, such as the system that uses it.
     :param environment: of reports that name none; None: they are refused.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     repository_id: int

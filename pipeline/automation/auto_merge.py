@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 import structlog
-from pydantic import BaseModel
 
 from domain.errors import Behind, CodeHostError, NotFound, RateLimited, Unprocessable
 from domain.github.pull_requests import Approval, Merged, MergeObstacle, NotMerged, Queued
 from domain.runs.run import Run
+from domain.value import Value
 from memory.repositories import automation_level
 from memory.runs import outbox
 from messages import automation as automation_texts
@@ -28,7 +28,7 @@ _PAUSES = (1, 2, 4, 8, 15, 30, 60, 120, 240)
 """Minutes between two checks while required checks run; eight hours in all."""
 
 
-class CheckOutcome(BaseModel):
+class CheckOutcome(Value):
     """The outcome of a check: when the next one is due, or why there is none."""
 
     again: datetime | None = None

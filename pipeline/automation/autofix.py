@@ -4,11 +4,11 @@ from dataclasses import replace
 from datetime import datetime
 
 import structlog
-from pydantic import BaseModel
 
 from domain.review.findings import Finding
 from domain.runs.run import Run
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from memory.repositories import automation_level
 from memory.runs import outbox, runs
 from messages import automation as automation_texts
@@ -28,7 +28,7 @@ from workspace.push_result import Pushed, PushOutcome, PushRejected
 log = structlog.get_logger(__name__)
 
 
-class Correction(BaseModel):
+class Correction(Value):
     """A commit in the mirror that is not pushed yet.
 
     :param branch: of the pull request.

@@ -1,7 +1,6 @@
 """Admits runs: of pull requests on their live head, of issues on the code as it is now, one at a time."""
 
 import structlog
-from pydantic import BaseModel
 
 from domain.commands import Repeat, ReviewPullRequest
 from domain.errors import CodeAccessError, NotFound
@@ -11,6 +10,7 @@ from domain.github.deliveries import EventSnapshot, is_edited
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import ExecutionMode, ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from memory.budgets import model_answers
 from memory.deliveries import pushes
 from memory.repositories import permits
@@ -25,14 +25,14 @@ from safety.required_checks import check_name
 log = structlog.get_logger(__name__)
 
 
-class FencedPullRequest(BaseModel):
+class FencedPullRequest(Value):
     """A live pull request, and its fencing token from just before it was read."""
 
     fence: int
     pull_request: PullRequest
 
 
-class Admitted(BaseModel):
+class Admitted(Value):
     """An admitted run and the runs it superseded; without a run, ``why`` gives the reason.
 
     :param is_at_level_0: the automation level forbids the run.

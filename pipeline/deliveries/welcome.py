@@ -1,12 +1,12 @@
 """Welcomes repositories where Forge was installed: in an issue if few were chosen, else in their first reviews."""
 
 import structlog
-from pydantic import BaseModel
 
 from domain.commands import WelcomeRepositories
 from domain.errors import CodeAccessError, CodeHostError, Forbidden, NotFound, Unprocessable
 from domain.github.installations import RepositoryOverview, WelcomeWay
 from domain.runs.run import RepositoryRef
+from domain.value import Value
 from memory.repositories import welcomes
 from messages import welcome as texts
 from pipeline.automation.level import load_level
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 _KIND = "welcome"
 
 
-class _Reception(BaseModel):
+class _Reception(Value):
     """How a repository is welcomed; in journals.
 
     :param overview: what an issue says.

@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from pydantic import BaseModel
-
-from domain.config.conditions import Value
+from domain.config.conditions import Fact
 from domain.deployments.deployment import Cause, Deployment, DeploymentState
 from domain.gates import Gate, GateRequest, GateState
 from domain.review.review import RiskLevel
 from domain.runs.run import Phase
+from domain.value import Value
 from domain.verdicts import Reason
 from memory.deployments import deployments
 from memory.gates import gates
@@ -31,7 +30,7 @@ _STOPPED = "It was stopped before anything was deployed."
 _ANNOUNCED = "announced"
 
 
-class _Announcement(BaseModel):
+class _Announcement(Value):
     until: datetime
 
 
@@ -147,7 +146,7 @@ class DeploymentGates:
         report = texts.DeploymentReport(deployment, self.plan.stages, url=self.plan.environment.url or "")
         return texts.render_question(report, self.plan.facts, past[:_PAST], back)
 
-    def _build_facts(self) -> Mapping[str, Value]:
+    def _build_facts(self) -> Mapping[str, Fact]:
         return {
             "deployment.environment": self.deployment.environment,
             "deployment.production": self._is_production,

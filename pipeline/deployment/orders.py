@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
-from pydantic import BaseModel
 
 from domain.commands import Sender
 from domain.config.deploy import Environment
@@ -15,6 +14,7 @@ from domain.github.commits import find_head_at
 from domain.github.pull_requests import PullRequest
 from domain.review.review import RiskLevel
 from domain.runs.run import RepositoryRef, Run
+from domain.value import Value
 from memory.deliveries import pushes
 from memory.deployments import deployments
 from memory.repositories import permits
@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 _SKEW = timedelta(minutes=1)  # between GitHub's clock and ours
 
 
-class Ordered(BaseModel):
+class Ordered(Value):
     """A deployment that was admitted, and those that it replaces; or why nothing was, for people."""
 
     run: Run | None = None

@@ -2,14 +2,13 @@
 
 from datetime import timedelta
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.config.configuration import Configuration
 from domain.config.deploy import Environment
 from domain.deployments.deployment import Cause, Deployment
 from domain.review.review import RiskLevel
 from domain.runs.run import Run
 from domain.text.escaping import inline_code
+from domain.value import Value
 from memory.deployments import deployments
 from memory.repositories import permits
 from memory.runs import outbox, runs
@@ -26,7 +25,7 @@ from pipeline.deployment.facts import (
 )
 
 
-class DeploymentPlan(BaseModel):
+class DeploymentPlan(Value):
     """How a commit gets to its environment.
 
     :param obstacle: why it cannot be deployed, for people; empty if it can.
@@ -36,8 +35,6 @@ class DeploymentPlan(BaseModel):
     :param refused: what of it somebody refused there before, in words.
     :param numbers: where its end is told: its pull request, and the issue that led to it.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     configuration: Configuration
     environment: Environment

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import NoReturn
 
-from pydantic import BaseModel
-
 from domain.deployments.deployment import Cause, Deployment, DeploymentState, Step, Wish
 from domain.deployments.health import (
     Health,
@@ -24,6 +22,7 @@ from domain.errors import Unprocessable
 from domain.gates import Gate, GateState
 from domain.github.deployments import HostDeploymentState
 from domain.runs.run import ReasonCode
+from domain.value import Value
 from domain.verdicts import Reason
 from memory.deployments import deployments
 from memory.gates import gates
@@ -41,7 +40,7 @@ _Judge = Callable[[Sequence[Look]], StageHealth]
 _ACCEPTED = frozenset({Health.degraded, Health.unknown})
 
 
-class _Seen(BaseModel):
+class _Seen(Value):
     """One look, and what people ask for at that moment."""
 
     look: Look

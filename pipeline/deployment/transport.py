@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 from itertools import chain, repeat
 
 import structlog
-from pydantic import BaseModel
 
 from agents.deployment.commands import CommandOutcome, Deployer
 from domain.deployments.deployment import Deployment
 from domain.errors import CodeHostError, NotFound, RateLimited, Unprocessable
 from domain.github.checks import WorkflowRun
+from domain.value import Value
 from memory.deployments import deployments
 from memory.runs import outbox
 from pipeline.checkout import fetch_commits
@@ -27,7 +27,7 @@ _EARLIER = timedelta(minutes=1)  # GitHub's clock may be behind ours
 _KIND = "dispatch"
 
 
-class _Started(BaseModel):
+class _Started(Value):
     """A workflow that was started.
 
     :param github_id: of its run; None where GitHub did not tell it.

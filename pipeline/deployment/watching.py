@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from pydantic import BaseModel
-
 from domain.config.deploy import AnyMetric, HealthCheck
 from domain.deployments.deployment import Cause, Deployment, DeploymentState
 from domain.deployments.health import HealthBefore, Look, check_figure
@@ -18,6 +16,7 @@ from domain.deployments.readings import (
     take_reading,
 )
 from domain.ports import Outbound
+from domain.value import Value
 from memory.deployments import deployments
 from pipeline.deployment.plan import DeploymentPlan
 from pipeline.run_context import RunContext
@@ -54,7 +53,7 @@ _LOOKS = 3
 _BEFORE = "before"
 
 
-class _Before(BaseModel):
+class _Before(Value):
     """What is kept of it."""
 
     looks: tuple[Look, ...] = ()

@@ -3,8 +3,6 @@
 from collections.abc import Awaitable, Callable, Collection
 from datetime import datetime, timedelta
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.commands import Sender
 from domain.errors import CodeAccessError, CodeHostError, RateLimited, Unavailable
 from domain.github.deliveries import EventSnapshot
@@ -12,6 +10,7 @@ from domain.github.pull_requests import PullRequest
 from domain.runs.run import RepositoryRef
 from domain.slash.commands import SlashCommand
 from domain.slash.verbs import VERBS
+from domain.value import Value
 from memory.deliveries import pushes
 from memory.gates import gates
 from memory.ledger import ledger
@@ -37,7 +36,7 @@ _BEFORE_MERGE = timedelta(seconds=2)  # so that whoever merges is not the first 
 _WHOLE_HEAD_GATE = "human_review"  # asked where nothing blocks, so who approves there accepts the whole head
 
 
-class CommandActor(BaseModel):
+class CommandActor(Value):
     """The live role of whoever commands, the live pull request, and whether its head got an ok before.
 
     :param has_written: they wrote part of it that no other person has accepted as a whole since.
@@ -47,8 +46,6 @@ class CommandActor(BaseModel):
     :param seconds: the logins of those who said the same before and are as entitled to it.
     :param assent: the name of what they ask.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     sender: Sender
     role: str

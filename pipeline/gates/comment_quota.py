@@ -1,15 +1,14 @@
 """Whether an account comments so much that Forge does not look at its comments for a while."""
 
-from pydantic import BaseModel
-
 from domain.commands import Sender
 from domain.runs.run import RepositoryRef
+from domain.value import Value
 from memory.deliveries import command_counts
 from pipeline.context import Services
 from safety.review_quota import over_comment_quota
 
 
-class TurnedAway(BaseModel):
+class TurnedAway(Value):
     """Why Forge ignores a comment; in journals.
 
     :param role: of its author at this moment.

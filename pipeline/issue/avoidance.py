@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 import structlog
-from pydantic import BaseModel, ConfigDict
 
 from agents.review.avoidance.detection import VersionPair, detect, detect_in_pairs
 from agents.review.checks.worker_pool import WorkerBudget
@@ -17,6 +16,7 @@ from domain.runs.patches import ChangeSet
 from domain.runs.recovery import HiddenFailure, list_certain_failures, list_hidden
 from domain.runs.run import Run
 from domain.runs.task_result import MOST_FIXES, RequiredFix
+from domain.value import Value
 from memory.db.engine import Database
 from memory.runs import outbox
 from pipeline.run_context import RunContext
@@ -31,14 +31,12 @@ _MESSAGE, _AUTHOR = "A draft.\n", Signature(name="forge", email="forge@localhost
 _AT = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-class AvoidanceTerms(BaseModel):
+class AvoidanceTerms(Value):
     """What giving up in disguise comes to.
 
     :param asked: what people asked for; it excuses what it names, such as the removal of a test.
     :param on_loss: what lost coverage does; of Forge's own changes it always asks.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     asked: str = ""
     on_loss: AvoidanceReaction = AvoidanceReaction.gate

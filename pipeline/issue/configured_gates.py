@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from domain.config.conditions import Value
+from domain.config.conditions import Fact
 from domain.gates import Gate
 from domain.runs.run import Phase, RunState
 from memory.gates import gates
@@ -24,7 +24,7 @@ class ConfiguredGates:
     planned: PlannedIssue
 
     async def ask_at_phase_end(
-        self, phase: Phase, turn: int, about: str, known: Mapping[str, Value] | None = None
+        self, phase: Phase, turn: int, about: str, known: Mapping[str, Fact] | None = None
     ) -> RunEnd | None:
         """Ask whether the run may leave a phase; how it ends if people refuse.
 
@@ -50,7 +50,7 @@ class ConfiguredGates:
             raise WaitingForGate(waiting)
         return None
 
-    async def _open_gates(self, phase: Phase, turn: int, about: str, known: Mapping[str, Value]) -> list[Gate]:
+    async def _open_gates(self, phase: Phase, turn: int, about: str, known: Mapping[str, Fact]) -> list[Gate]:
         database, run = self.context.database, self.context.run
         if await phases.is_left(database, run, phase, turn):
             return []
@@ -61,7 +61,7 @@ class ConfiguredGates:
         )
         return [await open_gate(self.context.services, run, each) for each in requests]
 
-    async def _load_facts(self) -> Mapping[str, Value]:
+    async def _load_facts(self) -> Mapping[str, Fact]:
         return {
             "plan.risk_level": self.planned.plan.level.value,
             "plan.tasks": len(self.planned.plan.plan.tasks),
@@ -70,11 +70,11 @@ class ConfiguredGates:
         }
 
 
-def build_test_facts(failed: int | None, coverage_delta: float | None) -> Mapping[str, Value]:
+def build_test_facts(failed: int | None, coverage_delta: float | None) -> Mapping[str, Fact]:
     """The values for conditions once the tests ran.
 
     :param failed: how many tests failed; None if they could not run.
     :param coverage_delta: how the coverage changed, in percentage points; None if it was not compared.
     """
-    facts: Mapping[str, Value | None] = {"testing.failed": failed, "testing.coverage_delta": coverage_delta}
+    facts: Mapping[str, Fact | None] = {"testing.failed": failed, "testing.coverage_delta": coverage_delta}
     return {name: value for name, value in facts.items() if value is not None}

@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 
 import structlog
-from pydantic import BaseModel
 
 from domain.errors import ForgeError
 from domain.runs.patches import ContractLock
 from domain.runs.plan import CONTRACTS, LEASE, LONGEST_WAIT, HeldContract
 from domain.runs.run import ReasonCode, RunState, Trigger
+from domain.value import Value
 from memory.budgets import model_answers
 from memory.runs import contract_leases, runs, waits
 from messages import plan as plan_texts
@@ -24,7 +24,7 @@ _TOKENS, _WAITS = "contracts it holds", "contracts it waits for"  # keys in the 
 _RENEWAL_SECONDS = LEASE.total_seconds() / 5  # between two renewals
 
 
-class TakenContracts(BaseModel):
+class TakenContracts(Value):
     """Either all contracts were taken, or none.
 
     :param tokens: contract → fencing token.
@@ -39,7 +39,7 @@ class TakenContracts(BaseModel):
     is_late: bool = False
 
 
-class ContractWait(BaseModel):
+class ContractWait(Value):
     """How long a run has waited for contracts.
 
     :param since: its first request.

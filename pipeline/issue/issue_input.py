@@ -4,8 +4,6 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel
-
 from agents.coding.planner import AuthoredText, PlanningTask
 from agents.prompts.conventions import choose, read_conventions
 from domain.config.configuration import Configuration
@@ -16,6 +14,7 @@ from domain.runs.baseline import Baseline
 from domain.runs.plan import Plan, RatedPlan, count_versions
 from domain.runs.run import ReasonCode, Trigger
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import checkpoints, outbox, runs
@@ -47,7 +46,7 @@ _MAX_AUTHORS = 20  # whose live role is asked for: members first, among them the
 _MEMBER_ASSOCIATIONS = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 
 
-class IssueRunInput(BaseModel):
+class IssueRunInput(Value):
     """What a run was started with. ``paused_by`` and ``is_open`` are checked before anything is spent.
 
     :param version: counts the plans of this issue.

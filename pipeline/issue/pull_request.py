@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.errors import CommitGone
 from domain.github.commits import make_branch_name
 from domain.runs.plan import RatedPlan, sort_tasks
 from domain.runs.run import Phase, ReasonCode, RunState
+from domain.value import Value
 from memory.deliveries import pushes
 from memory.reservations import reservations
 from messages import pull_request as pull_request_texts
@@ -39,13 +38,11 @@ class OpenedPullRequest:
     signed: Mapping[str, str]
 
 
-class PushResult(BaseModel):
+class PushResult(Value):
     """The result of a push; in journals.
 
     :param refusal: GitHub's reason, if it refused the push.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     outcome: Literal["pushed", "moved", "refused"]
     branch: str

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
-from pydantic import BaseModel
 
 from agents.testing import actions
 from domain.errors import Forbidden, NotFound, Unprocessable
@@ -13,6 +12,7 @@ from domain.github.checks import SLUG, TESTING_EVENTS, FailingCheck, WorkflowRun
 from domain.runs.run import RepositoryRef, Run
 from domain.runs.testing import TestRun
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import outbox
@@ -123,7 +123,7 @@ class WorkflowResults:
         return started is not None and self.context.now() - started >= long
 
 
-class RedCheck(BaseModel):
+class RedCheck(Value):
     """A check that fails here and not without the change; in journals.
 
     :param app: the slug of its App; empty for a commit status.
@@ -137,7 +137,7 @@ class RedCheck(BaseModel):
     by: tuple[int, ...] = ()
 
 
-class RedChecks(BaseModel):
+class RedChecks(Value):
     """What is red on a head; in journals.
 
     :param own: without those of ``before``, which fail on the base, too.
@@ -148,7 +148,7 @@ class RedChecks(BaseModel):
     before: tuple[str, ...] = ()
 
 
-class FailedOnce(BaseModel):
+class FailedOnce(Value):
     """The runs of the repository's own workflows that failed in their first attempt on a head; in the database."""
 
     runs: tuple[WorkflowRun, ...] = ()

@@ -3,13 +3,13 @@
 from datetime import timedelta
 
 import structlog
-from pydantic import BaseModel
 from structlog.contextvars import bound_contextvars
 
 from domain.config.configuration import Configuration
 from domain.errors import ForgeError, Superseded
 from domain.review.review import Conclusion, RiskLevel
 from domain.runs.run import RepositoryRef, Run
+from domain.value import Value
 from memory.repositories import permits
 from memory.runs import checkpoints, runs
 from messages import tests as test_texts
@@ -49,7 +49,7 @@ async def find_run_on_head(services: Services, repository: RepositoryRef, number
     return newest if newest is not None and newest.head_sha == head else None
 
 
-class _TestInput(BaseModel):
+class _TestInput(Value):
     configuration: Configuration
     level: RiskLevel
     why_all: str = ""

@@ -1,15 +1,14 @@
 """The result of testing a head."""
 
-from pydantic import BaseModel, ConfigDict
-
 from agents.testing import analysis
 from domain.runs.coverage import CoverageComparison, Obstacle
 from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTests
 from domain.runs.task_result import RequiredFix
 from domain.runs.testing import Analysis, FailureClass, SuiteVerdict, TestRun, decide_verdict
+from domain.value import Value
 
 
-class HeadTestResult(BaseModel):
+class HeadTestResult(Value):
     """The result of testing one head; in journals and checkpoints.
 
     :param unexplained: why no model said what the failures mean, where one was to, and what to do.
@@ -21,8 +20,6 @@ class HeadTestResult(BaseModel):
     :param obstacle: why it was not, where one side has coverage.
     :param needs_person: whether the check asks for a person, because coverage was lost.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     head: str
     run: TestRun

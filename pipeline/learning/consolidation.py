@@ -4,10 +4,10 @@ import asyncio
 from datetime import date, datetime
 
 import structlog
-from pydantic import BaseModel
 
 from domain.config.configuration import MemorySettings
 from domain.errors import ForgeError
+from domain.value import Value
 from memory.learned import consolidation
 from memory.repositories import addresses
 from pipeline.config import loading
@@ -48,7 +48,7 @@ async def enqueue_consolidation(repository_id: int, day: date) -> None:
     await enqueue(CONSOLIDATE, repository_id, repository=repository_id, occasion=day.isoformat())
 
 
-class _StoredPlan(BaseModel):
+class _StoredPlan(Value):
     """The plan of one consolidation, in journals: after an interruption the same plan continues."""
 
     plan: ConsolidationPlan

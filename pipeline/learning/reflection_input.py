@@ -1,13 +1,12 @@
 """Loads what a reflection asks about a run, or why it does not ask."""
 
-from pydantic import BaseModel
-
 from agents.reflection import ReflectionQuestion, build_question, list_facts
 from domain.config.configuration import Configuration
 from domain.globs import matches
 from domain.runs.next_step import SendBack
 from domain.runs.run import Run
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from domain.verdicts import Reason
 from memory.ledger import ledger
 from memory.repositories import permits
@@ -17,7 +16,7 @@ from pipeline.verdicts.settings import load_configuration
 from safety.reflection_triggers import OURS, Moment, ReflectionFacts, find_obstacle, most_kept
 
 
-class ReflectionInput(BaseModel):
+class ReflectionInput(Value):
     """A question, or why there is none; in journals.
 
     :param code: of the reason.

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Self
 
 import structlog
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from domain.commands import WrittenComment
 from domain.errors import ForgeError
@@ -21,6 +21,7 @@ from domain.slash.commands import (
     WriteChangelog,
     WriteTests,
 )
+from domain.value import Value
 from memory.budgets import model_answers
 from memory.db.engine import Database
 from messages import addressing
@@ -41,7 +42,7 @@ COMMITTED = "instruction"
 InstructingCommand = TextCommand | TakeBaseIn | AddressThreads | Mend | AskFix | WriteTests | WriteChangelog | Rollback
 
 
-class Exchange(BaseModel):
+class Exchange(Value):
     """A question of Forge and what somebody with the role for the command answered.
 
     :param question: empty where nothing was asked.
@@ -52,7 +53,7 @@ class Exchange(BaseModel):
     login: str
 
 
-class Instruction(BaseModel):
+class Instruction(Value):
     """An instruction, as it is kept with its run.
 
     :param key: names the answer: one per line of a comment.

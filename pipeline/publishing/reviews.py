@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 
 import structlog
-from pydantic import BaseModel, ConfigDict
 
 from domain.errors import Behind, NotFound, Unprocessable
 from domain.github.pull_requests import DraftReview, InlineComment
@@ -13,6 +12,7 @@ from domain.review.inline_comments import Remark, group_remarks
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from memory.findings import findings
 from memory.process import halts
 from memory.runs import outbox
@@ -25,7 +25,7 @@ from pipeline.publishing.publisher import Find, require_current, write_once
 log = structlog.get_logger(__name__)
 
 
-class PostedReview(BaseModel):
+class PostedReview(Value):
     """The outcome of posting a run's review; in journals.
 
     :param unposted: why there are no comments.
@@ -33,8 +33,6 @@ class PostedReview(BaseModel):
     :param review_id: of a review whose comments GitHub did not all show at once; otherwise 0.
     :param comments: how many it has.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     unposted: str | None = None
     told: str | None = None

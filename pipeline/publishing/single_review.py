@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
-from pydantic import BaseModel, ConfigDict
-
 from domain.errors import NotFound, Unprocessable
 from domain.github.pull_requests import DraftReview, InlineComment, ReviewEvent
 from domain.ports import CodeHost
@@ -14,6 +12,7 @@ from domain.review.review import Review
 from domain.runs.run import RepositoryRef
 from domain.text.markers import Markers
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from messages import single_review as texts
 from messages.inline_comments import render_comment
 from pipeline.publishing.reviews import choose_inline
@@ -24,7 +23,7 @@ _MARKERS = Markers(b"a review without a server")
 """No key is kept between two reviews, so a marker counts only under the account that posts."""
 
 
-class SinglePosted(BaseModel):
+class SinglePosted(Value):
     """What was posted.
 
     :param comments: how many inline comments were added.
@@ -32,8 +31,6 @@ class SinglePosted(BaseModel):
     :param is_new: false if the review of this head was there already; its text was then brought up to date.
     :param note: what people should know about it, in sentences.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     review_id: int
     comments: int

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel
-
 from agents.review.layers import CheckedChange
 from agents.review.model.layer import EarlierFinding, find_current_line
 from domain.errors import CodeAccessError
@@ -14,13 +12,14 @@ from domain.review.findings import Finding, Layer, place_on_diff, remove_place
 from domain.review.identity import carry_over, find_again, find_moved
 from domain.review.review import Review
 from domain.runs.run import Run
+from domain.value import Value
 from memory.runs import checkpoints
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
 from safety.impact import list_read_before
 
 
-class EarlierFindings(BaseModel):
+class EarlierFindings(Value):
     """The model's findings of the last review of this pull request.
 
     :param findings: where they stand by now; without a line if nobody can tell.

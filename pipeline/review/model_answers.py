@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from pydantic import BaseModel
-
 from agents.llm.ask import ModelAnswer, Question
 from agents.llm.context import PromptContext
 from agents.review.checks.fingerprints import add_fingerprints
@@ -27,6 +25,7 @@ from domain.review.avoidance import CERTAIN, RULE
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, Severity, place_on_diff
 from domain.text.redaction import redact_finding, redact_outgoing
+from domain.value import Value
 from pipeline.review.question_plan import PreparedQuestions
 from safety.containment import CodeOrigin
 from workspace.objects import Objects
@@ -34,7 +33,7 @@ from workspace.objects import Objects
 _REMARK = CERTAIN - 0.1  # the most that a model's claim of a hidden failure is believed
 
 
-class AssessedAnswers(BaseModel):
+class AssessedAnswers(Value):
     """What the answers say before the second look.
 
     :param gone: names of earlier findings that the model calls gone.

@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict
-
 from agents.llm.ask import Question
 from agents.review.layers import CheckedChange, apply_path_filters
 from agents.review.model.proof import build_proof_question
@@ -15,6 +13,7 @@ from domain.globs import matches
 from domain.review.findings import Finding
 from domain.review.reading import NO_OUTLINE
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from memory.repositories import permits
 from messages import proofs as texts
 from pipeline.run_context import RunContext
@@ -23,20 +22,18 @@ from pipeline.verdicts.settings import RunSettings
 _NAME = 8  # digits of a fingerprint
 
 
-class ProofTask(BaseModel):
+class ProofTask(Value):
     """The question for one test, and where that will be; in journals.
 
     :param question: None if no test of the finding's language runs here; then there is no place either.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     finding: Finding
     question: Question | None = None
     place: TestPlace | None = None
 
 
-class ProofPlan(BaseModel):
+class ProofPlan(Value):
     """What is to be shown by running; in journals.
 
     :param not_run: why nothing of it is run, as a clause; empty if something is.

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pydantic import BaseModel
-
 from agents.llm.ask import ModelAnswer, choose_after
 from agents.llm.models import LanguageModel
 from agents.review.layers import CheckedChange
@@ -21,6 +19,7 @@ from domain.review.findings import Finding, remove_place
 from domain.review.identity import find_again
 from domain.review.proof import Proof, ProofOutcome
 from domain.text.redaction import holds_secret
+from domain.value import Value
 from messages import proofs as texts
 from messages.review import render_progress
 from pipeline.model_calls.budgeted import BudgetedCalls
@@ -33,7 +32,7 @@ from safety.autofix import apply_all
 _LEAST = 1.0  # seconds that a test is given
 
 
-class ProvedFindings(BaseModel):
+class ProvedFindings(Value):
     """The findings with what running showed of them.
 
     :param answers: of the model, to be counted.

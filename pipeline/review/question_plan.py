@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel
-
 from agents.prompts.conventions import WrittenConventions
 from agents.review.effort import EFFORTS, ReadingEffort
 from agents.review.layers import CheckedChange
@@ -15,13 +13,14 @@ from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
 from domain.review.reading import Effort
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from pipeline.review.surroundings import Surroundings
 from safety.impact import list_riskiest
 from workspace.objects import Objects
 from workspace.snapshot import Snapshot
 
 
-class PreparedQuestions(BaseModel):
+class PreparedQuestions(Value):
     """The questions, and the earlier findings that need none.
 
     :param carried: findings of earlier heads in files that did not change since: they count again.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from domain.config.conditions import Value
+from domain.config.conditions import Fact
 from domain.config.configuration import Configuration
 from domain.gates import Gate, GateRequest, GateState
 from domain.github.pull_requests import PullRequest
@@ -114,7 +114,7 @@ class ReviewGates:
         accepted = await load_approved(self._services, self._run, self._run.number)
         return list_requests(review, review.changed, self._configuration, context, known, accepted)
 
-    async def _build_context(self, review: Review) -> Mapping[str, Value]:
+    async def _build_context(self, review: Review) -> Mapping[str, Fact]:
         """The values that conditions of the repository's own gates may use."""
         pull_request = self._pull_request
         count = {each: sum(finding.severity is each for finding in review.findings) for each in Severity}

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from agents.coding.planner import PlanningTask
 from domain.config.configuration import Configuration
@@ -10,6 +10,7 @@ from domain.config.presets import apply_ceilings, tighten
 from domain.github.pull_requests import PullRequest
 from domain.review.reading import Effort
 from domain.runs.run import ExecutionMode, Run, Trigger
+from domain.value import Value
 from memory.budgets import model_answers
 from memory.db.engine import Database
 from memory.gates import gates
@@ -33,19 +34,17 @@ class NotReviewedKind(StrEnum):
     filtered = "filtered"  # the configuration leaves out every file of it, whoever asks
 
 
-class NotReviewed(BaseModel):
+class NotReviewed(Value):
     """Why a run ends without a review.
 
     :param why: for people; of a pause who paused.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     kind: NotReviewedKind
     why: str
 
 
-class RunSettings(BaseModel):
+class RunSettings(Value):
     """The configuration and the pull request as they were when a run began; in journals.
 
     :param is_own: whether Forge proposed the pull request.
@@ -59,7 +58,7 @@ class RunSettings(BaseModel):
     not_reviewed: NotReviewed | None = None
 
 
-class KeptConfiguration(BaseModel):
+class KeptConfiguration(Value):
     """The configuration that a run began with.
 
     :param problem: what was wrong with a file, in sentences for people.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 
 from agents.llm.gateway.wire import (
@@ -29,28 +29,29 @@ from agents.llm.gateway.wire import (
 )
 from agents.llm.messages import join_texts
 from agents.llm.prices import estimate
+from domain.value import Value
 
 
-class _Text(BaseModel):
+class _Text(Value):
     type: Literal["text"]
     text: str
 
 
-class _ToolUse(BaseModel):
+class _ToolUse(Value):
     type: Literal["tool_use"]
     id: CallId
     name: ToolName
     input: dict[str, JsonValue]
 
 
-class _ToolResult(BaseModel):
+class _ToolResult(Value):
     type: Literal["tool_result"]
     tool_use_id: CallId
     content: Texts = ()
     is_error: bool | None = None
 
 
-class _Thought(BaseModel):
+class _Thought(Value):
     """A thought of another model, which is left out."""
 
     type: Literal["thinking", "redacted_thinking"]
@@ -63,24 +64,24 @@ def _list_blocks(content: object) -> object:
 _Block = Annotated[_Text | _ToolUse | _ToolResult | _Thought, Field(discriminator="type")]
 
 
-class _Message(BaseModel):
+class _Message(Value):
     role: Literal["user", "assistant", "system"]
     content: Annotated[list[_Block], BeforeValidator(_list_blocks)]
 
 
-class _Tool(BaseModel):
+class _Tool(Value):
     type: Literal["custom"] | None = None
     name: ToolName
     description: str | None = None
     input_schema: dict[str, JsonValue]
 
 
-class _ToolChoice(BaseModel):
+class _ToolChoice(Value):
     type: Literal["auto", "any", "tool", "none"]
     name: ToolName | None = None
 
 
-class _Prompt(BaseModel):
+class _Prompt(Value):
     """What a model is shown; all of a request for ``count_tokens``."""
 
     model: ModelName

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import Field, JsonValue
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 
 from agents.llm.gateway.wire import (
@@ -25,36 +25,37 @@ from agents.llm.gateway.wire import (
     offer_tools,
     read_body,
 )
+from domain.value import Value
 
 
-class _Function(BaseModel):
+class _Function(Value):
     name: ToolName
     arguments: str
 
 
-class _Call(BaseModel):
+class _Call(Value):
     id: CallId
     type: Literal["function"] = "function"
     function: _Function
 
 
-class _SystemMessage(BaseModel):
+class _SystemMessage(Value):
     role: Literal["system", "developer"]
     content: Texts
 
 
-class _UserMessage(BaseModel):
+class _UserMessage(Value):
     role: Literal["user"]
     content: Texts
 
 
-class _AssistantMessage(BaseModel):
+class _AssistantMessage(Value):
     role: Literal["assistant"]
     content: Texts = ()
     tool_calls: list[_Call] | None = None
 
 
-class _ToolMessage(BaseModel):
+class _ToolMessage(Value):
     role: Literal["tool"]
     tool_call_id: CallId
     content: Texts
@@ -63,31 +64,31 @@ class _ToolMessage(BaseModel):
 _Message = Annotated[_SystemMessage | _UserMessage | _AssistantMessage | _ToolMessage, Field(discriminator="role")]
 
 
-class _FunctionDefinition(BaseModel):
+class _FunctionDefinition(Value):
     name: ToolName
     description: str | None = None
     parameters: dict[str, JsonValue] | None = None
 
 
-class _Tool(BaseModel):
+class _Tool(Value):
     type: Literal["function"]
     function: _FunctionDefinition
 
 
-class _FunctionName(BaseModel):
+class _FunctionName(Value):
     name: ToolName
 
 
-class _NamedChoice(BaseModel):
+class _NamedChoice(Value):
     type: Literal["function"]
     function: _FunctionName
 
 
-class _StreamOptions(BaseModel):
+class _StreamOptions(Value):
     include_usage: bool = False
 
 
-class _Request(BaseModel):
+class _Request(Value):
     model: ModelName
     messages: Annotated[list[_Message], Field(min_length=1)]
     tools: Annotated[list[_Tool], Field(max_length=MOST_TOOLS)] | None = None

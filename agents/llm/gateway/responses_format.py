@@ -26,6 +26,7 @@ from agents.llm.gateway.wire import (
     offer_tools,
     read_body,
 )
+from domain.value import Value
 
 _TEXTS = {"input_text", "output_text", "text"}
 _FREE_TEXT: dict[str, JsonValue] = {
@@ -53,29 +54,29 @@ def _name_part(part: object) -> object:
 _Content = Annotated[Texts, BeforeValidator(_name_parts)]
 
 
-class _Message(BaseModel):
+class _Message(Value):
     role: Literal["user", "assistant", "system", "developer"]
     content: _Content
 
 
-class _FunctionCall(BaseModel):
+class _FunctionCall(Value):
     call_id: CallId
     name: ToolName
     arguments: str
 
 
-class _CustomCall(BaseModel):
+class _CustomCall(Value):
     call_id: CallId
     name: ToolName
     input: str
 
 
-class _Result(BaseModel):
+class _Result(Value):
     call_id: CallId
     output: _Content = ()
 
 
-class _Thought(BaseModel):
+class _Thought(Value):
     """A thought of another model, which is left out."""
 
 
@@ -104,7 +105,7 @@ def _list_items(given: object) -> object:
     return [{"role": "user", "content": given}] if isinstance(given, str) else given
 
 
-class _Tool(BaseModel):
+class _Tool(Value):
     type: Literal["function", "custom"]
     name: ToolName
     description: str | None = None
@@ -119,12 +120,12 @@ def _drop_server_tools(tools: object) -> object:
     return [each for each in known if each.get("type") in {"function", "custom"}]
 
 
-class _NamedChoice(BaseModel):
+class _NamedChoice(Value):
     type: Literal["function", "custom"]
     name: ToolName
 
 
-class _Request(BaseModel):
+class _Request(Value):
     model: ModelName
     input: Annotated[list[_Item], Field(min_length=1), BeforeValidator(_list_items)]
     instructions: str | None = None

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from agents.loop.tools.tool import Tool, ToolEffect, ToolMistake
 from agents.review.layers import CheckedChange
@@ -11,6 +11,7 @@ from domain.errors import CodeAccessError
 from domain.review.findings import Finding, Layer
 from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
+from domain.value import Value
 from workspace.draft import Draft
 
 LINTER, SCAN = "run_linter", "run_security_scan"
@@ -34,10 +35,10 @@ CheckDraft = Callable[[str], Awaitable[CheckedChange]]
 """Runs the checks of the review on a commit."""
 
 
-class NoArguments(BaseModel):
+class NoArguments(Value):
     """What both tools take: nothing, because they look at all that changed."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
 
 
 def make_check_tools(draft: Draft, check: CheckDraft, *, redact: Redact) -> tuple[Tool, ...]:

@@ -6,11 +6,12 @@ Each edit is checked first, and applied as a whole or not at all.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from agents.loop.tools.tool import Tool, ToolEffect, ToolMistake
 from domain.runs.patches import LIMITS, ChangedFile, Violation, select_reported
 from domain.text.redaction import Redact, make_mask
+from domain.value import Value
 from workspace.draft import Draft, Edit
 from workspace.patches.edits import Replacement, WrittenFile
 
@@ -23,8 +24,8 @@ _CREDENTIAL = (
 _MOST = 40  # files or violations that are named
 
 
-class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class _Arguments(Value):
+    model_config = ConfigDict(extra="forbid")
 
 
 class ApplyPatch(_Arguments):

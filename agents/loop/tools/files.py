@@ -13,6 +13,7 @@ from agents.loop.tools.tool import LONGEST_ANSWER, Tool, ToolMistake
 from domain import globs
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
+from domain.value import Value
 from workspace.patches import path_rules
 from workspace.snapshot import CannotRead, SearchResult, Snapshot, SnapshotFile
 
@@ -30,10 +31,10 @@ NOTHING_WITHHELD: Mapping[str, Collection[int]] = {}
 _HIDDEN = "[withheld: holds a credential]"
 
 
-class Arguments(BaseModel):
+class Arguments(Value):
     """What a tool takes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
 
 
 class ReadFile(Arguments):

@@ -4,13 +4,14 @@ import re
 from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from agents.loop.tools.tool import Tool, ToolMistake
 from domain.errors import CodeAccessError
 from domain.globs import matches
 from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
+from domain.value import Value
 from workspace.git import TooLarge, read_stderr
 from workspace.history import BlamedLines, History, PastCommit
 from workspace.patches import path_rules
@@ -23,8 +24,8 @@ _TOO_LARGE = "This history is too large to be read. Ask for fewer commits, or do
 T = TypeVar("T")
 
 
-class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class _Arguments(Value):
+    model_config = ConfigDict(extra="forbid")
 
 
 class GitLog(_Arguments):

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from agents.loop.tools.edits import REDACTED, describe_file, describe_violations, list_first, list_reasons
 from agents.loop.tools.tool import Tool, ToolAnswer, ToolEffect, ToolMistake
@@ -11,6 +11,7 @@ from agents.loop.turns import CompletedTurn
 from domain.config.limits import AllowedCommands, split_line
 from domain.runs.patches import ChangeSet, Violation, select_blocking, select_reported
 from domain.text.redaction import Redact
+from domain.value import Value
 
 RUN_COMMAND = "run_command"
 SECONDS = 120.0
@@ -30,10 +31,10 @@ _CREDENTIAL = "Nothing was run: the command holds what looks like a credential, 
 _UNSHOWN = "[what it prints is not shown, because files of this repository must not leave]"
 
 
-class RunCommand(BaseModel):
+class RunCommand(Value):
     """What ``run_command`` takes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
 
     command: str = Field(
         min_length=1,

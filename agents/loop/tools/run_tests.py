@@ -5,13 +5,14 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from agents.loop.tools.tool import Tool, ToolEffect, ToolMistake
 from agents.testing.failures import ShownFailures, render_failures
 from domain.runs.testing import CaseOutcome, SuiteVerdict, TestRun, decide_verdict
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
+from domain.value import Value
 from messages.tests import explain_not_run
 from workspace.draft import Draft
 
@@ -35,10 +36,10 @@ Test = Callable[[str, Sequence[str]], Awaitable[TestRun]]
 """Tests a commit: all that its change concerns, or only the named tests; raises no errors."""
 
 
-class RunTests(BaseModel):
+class RunTests(Value):
     """What ``run_tests`` takes: which tests. With what they are run is for people to say."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
 
     tests: tuple[Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x7f]+$")], ...] = Field(
         default=(),

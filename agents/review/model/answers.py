@@ -26,6 +26,7 @@ from domain.review.findings import Fix, Layer, RawFinding, Severity
 from domain.review.review import IssueAnswer
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
+from domain.value import Value
 from safety.autofix import is_fit
 
 MAX_FINDINGS = 5  # findings of one answer that are kept
@@ -67,7 +68,7 @@ def _require_trigger(schema: dict[str, Any]) -> None:
     schema["required"] = [*schema["required"], "trigger"]
 
 
-class ReportedFinding(BaseModel):
+class ReportedFinding(Value):
     """One finding as the model states it.
 
     :param trace: how it goes wrong, step by step; first, because a model that writes it first judges better.
@@ -108,7 +109,7 @@ class ReportedFinding(BaseModel):
         return "\n".join([*lines, f"Harm: {self.harm.value}, met by: {self.met_by.value}"])
 
 
-class EarlierVerdict(BaseModel):
+class EarlierVerdict(Value):
     """Whether an earlier finding is gone."""
 
     id: str
@@ -135,7 +136,7 @@ def keep_valid(kind: type[BaseModel]) -> BeforeValidator:
     return BeforeValidator(keep)
 
 
-class Report(BaseModel):
+class Report(Value):
     """The model's report.
 
     :param summary: what the shown part of the change does.

@@ -4,8 +4,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated
 
-from pydantic import BaseModel
-
 from agents.llm.ask import ModelAnswer, Question
 from agents.prompts import load_prompt
 from agents.prompts.conventions import render_conventions
@@ -19,6 +17,7 @@ from domain.review.changes import Change, FileVersions
 from domain.review.findings import Layer, RawFinding
 from domain.review.reading import ConventionFile, Conventions
 from domain.text.redaction import Redact
+from domain.value import Value
 
 MOST_ASKED = 3
 """Files of conventions whose rules one review asks for: the second look needs calls, too."""
@@ -27,7 +26,7 @@ MOST_ASKED = 3
 _NO_CODE = ("json", "yaml")
 
 
-class CodeRule(BaseModel):
+class CodeRule(Value):
     """A sentence that says how code is to be written, as the model states it.
 
     :param files: patterns of the files it is about; empty: all code.
@@ -43,7 +42,7 @@ class CodeRule(BaseModel):
         return matches(path, globs) if globs else find_language(path) not in {None, *_NO_CODE}
 
 
-class CodeRules(BaseModel):
+class CodeRules(Value):
     """The model's report."""
 
     rules: Annotated[list[CodeRule], keep_valid(CodeRule)]
@@ -111,7 +110,7 @@ _SHORTEST, _LONGEST = 12, 200  # characters of a quoted convention
 _NUMBER = re.compile(r"^\s*\d+ ")
 
 
-class BrokenConvention(BaseModel):
+class BrokenConvention(Value):
     """A line that breaks a convention, as the model states it.
 
     :param trace: why it does. Nobody reads it: a model that writes it first judges better.
@@ -129,7 +128,7 @@ class BrokenConvention(BaseModel):
     replacement: Replacement = None
 
 
-class ConventionReport(BaseModel):
+class ConventionReport(Value):
     """The model's report."""
 
     findings: Annotated[list[BrokenConvention], keep_valid(BrokenConvention)]

@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
-from pydantic import BaseModel
-
 from agents.llm.ask import ModelAnswer
 from agents.llm.messages import REPORT
 from agents.loop.look_up_limits import LookUpLimits, count_shown
@@ -19,6 +17,7 @@ from agents.review.model.questions import ReviewQuestion
 from agents.review.model.related import RelatedCode, withhold_keys
 from domain.review.reading import LookUps
 from domain.text.redaction import Redact
+from domain.value import Value
 
 _AFTER = 2  # messages after the last look-up: one that may be refused one more, and one that can only report
 _MOST_EVIDENCE, _AROUND = 3, 5  # places of a finding that are shown again, and lines around each
@@ -26,7 +25,7 @@ _WORDS = "The model answers in words instead of using tools."
 _ENDLESS = "The model looked things up in {} messages and gave no answer after that."
 
 
-class LookedUpPlace(BaseModel):
+class LookedUpPlace(Value):
     """A line that was looked up."""
 
     path: str

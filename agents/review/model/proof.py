@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from pydantic import BaseModel
-
 from agents.llm.ask import ModelAnswer, Question
 from agents.prompts import load_prompt
 from agents.review.model.evidence import ShownCode
@@ -22,6 +20,7 @@ from domain.review.proof import LONGEST_TEST, Proof, ProofOutcome
 from domain.review.reading import NO_OUTLINE, Outline
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
+from domain.value import Value
 
 CLAIM = "== claim"
 """The heading below which nothing is evidence of a promise."""
@@ -35,7 +34,7 @@ _DOUBTED = 0.5  # of what its own test does not bear out
 F = TypeVar("F", bound=RawFinding)
 
 
-class ProofDraft(BaseModel):
+class ProofDraft(Value):
     """The model's test for one claim.
 
     :param trace: written first, because a model that writes it judges better.

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
@@ -21,6 +21,7 @@ from domain.review.findings import Layer, RawFinding, Severity
 from domain.review.reading import NOTHING_HELD, ConventionFile, Conventions, HeldConventions, Outline, ShownFile
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
+from domain.value import Value
 
 CONVENTIONS_KEY = "conventions of the repository"
 """The key of the question about them, which no guard of the phase counts."""
@@ -37,7 +38,7 @@ _CREDENTIAL = re.compile(r"secret/.*|docker/secret-in-image|(ruff|bandit)/[SB]10
 _IMAGE = re.compile(r"!\[[^\]]*\](\([^)]*\)|\[[^\]]*\])?")
 
 
-class Intent(BaseModel):
+class Intent(Value):
     """What is to be done: the title and the description of the pull request, and the issue that it closes.
 
     :param said: the description; empty if only a part of the change is read.
@@ -45,8 +46,6 @@ class Intent(BaseModel):
     :param asked: what that issue asks, in its author's words.
     :param so_far: what the last review said that the whole change does; empty unless only a part of it is read.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     title: str = ""
     said: str = ""
@@ -59,14 +58,12 @@ NO_INTENT = Intent()
 USUAL = ReadingLimits()
 
 
-class EarlierFinding(BaseModel):
+class EarlierFinding(Value):
     """A finding of layer 3 that an earlier review posted and that may be gone.
 
     :param line: its line at this head; None if that is gone.
     :param before: the code it was about, as it was.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     rule: str
@@ -106,7 +103,7 @@ class ConventionQuestion(Question):
     reported: tuple[str, ...] = ()
 
 
-class QuestionPlan(BaseModel):
+class QuestionPlan(Value):
     """All questions about a change, and the files that none covers. Can be stored as JSON.
 
     The same change gives the same plan.
@@ -117,8 +114,6 @@ class QuestionPlan(BaseModel):
     :param conventions: the question about them; None if there are none for this change.
     :param held: what that question shows.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     questions: tuple[ReviewQuestion, ...]
     not_read: tuple[SkippedFile, ...]

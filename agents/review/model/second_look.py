@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar, cast
 
-from pydantic import BaseModel, model_validator
+from pydantic import model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from agents.llm.ask import ModelAnswer, Question
@@ -19,6 +19,7 @@ from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from domain.review.reading import NO_OUTLINE, Outline
 from domain.text.redaction import Redact
+from domain.value import Value
 
 _LEAST_CONFIRMED = 0.6  # of an answer to an earlier version
 _PROVEN = SURE  # confidence that a proof gives at least: what is proven may request changes
@@ -34,7 +35,7 @@ _NAME = re.compile(r"(?<![\w.])(?:\w+\.)?(\w*(?:_\w|[a-z][A-Z])\w*|\w{3,}(?=\())
 """What can only be code: with an underscore or a capital within, or called."""
 
 
-class CandidateVerdict(BaseModel):
+class CandidateVerdict(Value):
     """The verdict of the second look on one candidate.
 
     :param why: written first, because a model that writes it judges better.
@@ -59,7 +60,7 @@ class CandidateVerdict(BaseModel):
         return {**said, "verdict": "proven" if is_proven else "refuted"}
 
 
-class Verdicts(BaseModel):
+class Verdicts(Value):
     """The report of the second look."""
 
     verdicts: list[CandidateVerdict]

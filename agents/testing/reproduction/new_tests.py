@@ -4,8 +4,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from pydantic import BaseModel
-
 from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.run import restore_mixed
 from agents.testing.earlier_tests.running import FileRunner, Ran, Runners, find_version
@@ -15,6 +13,7 @@ from agents.testing.test_selection import is_runnable
 from agents.testing.tester import CommandTimeouts, Tester
 from domain.errors import CodeAccessError, ToolError
 from domain.runs.testing import CaseOutcome, TestCase
+from domain.value import Value
 from workspace.commits import write_tree
 
 _Known = tuple[Sequence[Version], Sequence[Version]]
@@ -22,7 +21,7 @@ _NOTHING: _Known = ((), ())
 _TIMES = 2  # each side is run: what ends differently shows nothing
 
 
-class IdleTest(BaseModel):
+class IdleTest(Value):
     """A new test that passes without the change, too, or demands nothing.
 
     :param start, end: its first and last line, from 1; 0 if they are not known.
@@ -33,7 +32,7 @@ class IdleTest(BaseModel):
     end: int = 0
 
 
-class NewTests(BaseModel):
+class NewTests(Value):
     """What running files of new tests showed; in journals.
 
     :param proven: the files whose new tests pass with the change, and of which at least one fails without it.

@@ -4,13 +4,12 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import takewhile
 from pathlib import PurePosixPath
 
-from pydantic import BaseModel, ConfigDict
-
 from agents.syntax.languages import find_language
 from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.running import Runners
 from agents.testing.runners.runner import drop_folder, go_to
 from domain.runs.testing import Framework
+from domain.value import Value
 
 _CALLS = {
     Framework.pytest: "python3 -m pytest",
@@ -27,7 +26,7 @@ _SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
 _NAMELESS = frozenset({"__init__", "index", "mod", "main"})
 
 
-class TestPlace(BaseModel):
+class TestPlace(Value):
     """Where a reproduction will be, and a test that is there already.
 
     :param path: nothing is there, before or after the change.
@@ -35,7 +34,6 @@ class TestPlace(BaseModel):
     :param example: the path of a test that is there; :param text: its content.
     """
 
-    model_config = ConfigDict(frozen=True)
     __test__ = False
 
     path: str

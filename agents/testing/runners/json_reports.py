@@ -11,6 +11,7 @@ from agents.testing.runners.outcomes import Ended
 from agents.testing.xml import parse_xml
 from domain.errors import ToolError
 from domain.runs.testing import CaseOutcome
+from domain.value import Value
 
 _TRX_OUTCOMES = {"Passed": CaseOutcome.passed, "Failed": CaseOutcome.failed, "Error": CaseOutcome.error}
 
@@ -49,18 +50,18 @@ class _Report:
             self.results[-1].setdefault(name, text)
 
 
-Value = TypeVar("Value", bound=BaseModel)
+Form = TypeVar("Form", bound=BaseModel)
 _OUTCOMES = {"passed": CaseOutcome.passed, "failed": CaseOutcome.failed}
 
 
 _MOCHA_STARTS = b'{\n  "stats"'
 
 
-class _Location(BaseModel):
+class _Location(Value):
     line: float | None = None
 
 
-class _Camel(BaseModel):
+class _Camel(Value):
     model_config = ConfigDict(alias_generator=to_camel)
 
 
@@ -125,7 +126,7 @@ def read_mocha(document: bytes) -> Iterator[Ended]:
             yield Ended(test.file or "", (test.full_title,), outcome, None, said.message or "", said.stack or "")
 
 
-class _NodeTest(BaseModel):
+class _NodeTest(Value):
     file: str
     names: list[str]
     line: int | None
@@ -146,12 +147,12 @@ def read_node(document: bytes) -> Iterator[Ended]:
         yield Ended(test.file, tuple(test.names), outcome, test.line, test.message, test.details)
 
 
-class _RspecException(BaseModel):
+class _RspecException(Value):
     message: str | None = None
     backtrace: list[str] | None = None
 
 
-class _RspecExample(BaseModel):
+class _RspecExample(Value):
     full_description: str
     status: str
     file_path: str = ""
@@ -159,7 +160,7 @@ class _RspecExample(BaseModel):
     exception: _RspecException | None = None
 
 
-class _RspecReport(BaseModel):
+class _RspecReport(Value):
     examples: list[_RspecExample]
     messages: list[str] = []
 
@@ -178,7 +179,7 @@ def read_rspec(document: bytes) -> Iterator[Ended]:
         yield Ended(each.file_path, (name,), outcome, line, (error.message or "").strip(), details)
 
 
-def _load(form: type[Value], document: bytes) -> Value:
+def _load(form: type[Form], document: bytes) -> Form:
     try:
         return form.model_validate_json(document)
     except ValidationError:

@@ -6,23 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from agents.testing.runners.facts import is_within
 from domain.runs.testing import LONGEST_ID, CommandKind, Framework, TestCase
+from domain.value import Value
 
 ReportFormat = Literal["junit", "jest", "mocha", "node", "rspec", "trx", "go", "cargo", "minitest", "tap", "ava"]
 _MOST_NAMED = 500  # files or tests on one command line; with more, all are run
 
 
-class ReportPlace(BaseModel):
+class ReportPlace(Value):
     """Where a command says how each test ended.
 
     :param file: its name in the folder for results; empty if that is what the command prints.
     :param or_printed: whether some versions of the runner cannot write it, and print it.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     format: ReportFormat = "junit"
     file: str = "junit.xml"
@@ -34,7 +31,7 @@ JOINED = ("sh", "-c", 'exec "$@" 2>&1', "sh")
 """The error output in the order of the other: it says which target runs, and why something is not built or ends."""
 
 
-class ProjectCommand(BaseModel):
+class ProjectCommand(Value):
     """A command to run in a checkout, without a shell.
 
     :param environment: additional variables, as (name, value).
@@ -45,8 +42,6 @@ class ProjectCommand(BaseModel):
     :param shown: how people would call it, where the words say it at length.
     :param folder: in which it runs, relative to the checkout; empty at its top.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     kind: CommandKind
     words: tuple[str, ...]

@@ -2,13 +2,14 @@
 
 from typing import Literal
 
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AwareDatetime, Field
 
 from bot.github.payloads.parsing import AccountShown
 from domain.github.deliveries import DeliveryAttempt
+from domain.value import Value
 
 
-class AppShown(BaseModel):
+class AppShown(Value):
     html_url: str = ""
     slug: str | None = None
     permissions: dict[str, Literal["none", "read", "write", "admin"]] = {}
@@ -19,7 +20,7 @@ class AppShown(BaseModel):
         return self.slug or self.html_url.rstrip("/").rpartition("/")[2]
 
 
-class HookShown(BaseModel):
+class HookShown(Value):
     """The App's webhook settings; of a secret, GitHub shows only that there is one."""
 
     url: str | None = None
@@ -27,11 +28,11 @@ class HookShown(BaseModel):
     insecure_ssl: str | int = "0"
 
 
-class InstallationAccount(BaseModel):
+class InstallationAccount(Value):
     login: str
 
 
-class InstallationShown(BaseModel):
+class InstallationShown(Value):
     """A place where the App is installed."""
 
     id: int | None = None
@@ -40,7 +41,7 @@ class InstallationShown(BaseModel):
     suspended_at: str | None = None
 
 
-class AttemptShown(BaseModel):
+class AttemptShown(Value):
     """An entry of the delivery log."""
 
     id: int
@@ -63,7 +64,7 @@ ROLES = ("none", "read", "triage", "write", "maintain", "admin")
 """From the least to the most."""
 
 
-class _Permissions(BaseModel):
+class _Permissions(Value):
     admin: bool = False
     maintain: bool = False
     push: bool = False
@@ -71,7 +72,7 @@ class _Permissions(BaseModel):
     pull: bool = False
 
 
-class _Collaborator(BaseModel):
+class _Collaborator(Value):
     id: int
     permissions: _Permissions | None = None
 
@@ -92,7 +93,7 @@ class CollaboratorShown(AccountShown):
         return ROLES.index(held) >= ROLES.index(role)
 
 
-class PermissionShown(BaseModel):
+class PermissionShown(Value):
     """Answer of the collaborator endpoint. ``role_name`` may be a custom role; ``permission`` has only four values."""
 
     permission: str

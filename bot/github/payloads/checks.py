@@ -1,13 +1,12 @@
 """Check runs, statuses and workflow runs, as GitHub shows them: the App's own, and those that fail."""
 
-from pydantic import BaseModel
-
 from bot.github.payloads.parsing import AccountShown
 from domain.github.checks import RED, CheckRunRef, FailingCheck, WorkflowRun
 from domain.github.commits import AN_APP
+from domain.value import Value
 
 
-class CheckRunShown(BaseModel):
+class CheckRunShown(Value):
     id: int
     external_id: str | None = None
     head_sha: str
@@ -24,17 +23,17 @@ class CheckRunShown(BaseModel):
         )
 
 
-class _OutputShown(BaseModel):
+class _OutputShown(Value):
     annotations_count: int
 
 
-class AnnotatedShown(BaseModel):
+class AnnotatedShown(Value):
     """A check run, of which only the number of annotations is read."""
 
     output: _OutputShown
 
 
-class AnnotationShown(BaseModel):
+class AnnotationShown(Value):
     path: str
     start_line: int
     end_line: int
@@ -43,19 +42,19 @@ class AnnotationShown(BaseModel):
     message: str | None
 
 
-class _App(BaseModel):
+class _App(Value):
     id: int
     slug: str = ""
 
 
-class _Output(BaseModel):
+class _Output(Value):
     title: str | None = None
     summary: str | None = None
     text: str | None = None
     annotations_count: int = 0
 
 
-class SpokenRun(BaseModel):
+class SpokenRun(Value):
     """A check run of any App with its output."""
 
     id: int
@@ -90,7 +89,7 @@ class SpokenRun(BaseModel):
         )
 
 
-class SpokenStatus(BaseModel):
+class SpokenStatus(Value):
     """A commit status with its description."""
 
     context: str
@@ -118,7 +117,7 @@ class SpokenStatus(BaseModel):
         return FailingCheck(id=None, name=self.context, said=self.description or "", by=by)
 
 
-class RunShown(BaseModel):
+class RunShown(Value):
     id: int
     name: str | None = None
     head_sha: str

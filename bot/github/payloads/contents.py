@@ -2,12 +2,11 @@
 
 from typing import Literal
 
-from pydantic import BaseModel
-
 from domain.github.pull_requests import DependencyChange, Vulnerability
+from domain.value import Value
 
 
-class FileShown(BaseModel):
+class FileShown(Value):
     """An entry of the contents endpoint; files above 1 MB come with encoding ``none`` and must be read as a blob."""
 
     type: str
@@ -17,20 +16,20 @@ class FileShown(BaseModel):
     content: str | None = None
 
 
-class BlobShown(BaseModel):
+class BlobShown(Value):
     encoding: Literal["base64"]
     content: str
     size: int
 
 
-class _Advisory(BaseModel):
+class _Advisory(Value):
     severity: Literal["low", "moderate", "high", "critical"]
     advisory_ghsa_id: str
     advisory_summary: str
     advisory_url: str
 
 
-class DependencyShown(BaseModel):
+class DependencyShown(Value):
     change_type: Literal["added", "removed"]
     manifest: str
     ecosystem: str

@@ -3,13 +3,14 @@
 import json
 from typing import Literal, cast
 
-from pydantic import AwareDatetime, BaseModel, JsonValue
+from pydantic import AwareDatetime, JsonValue
 
 from bot.github.payloads.parsing import AccountShown
 from domain.github.deployments import HostDeployment, HostDeploymentState, HostDeploymentStatus
+from domain.value import Value
 
 
-class DeploymentShown(BaseModel):
+class DeploymentShown(Value):
     id: int
     sha: str
     ref: str
@@ -42,7 +43,7 @@ def _to_object(text: str) -> dict[str, JsonValue] | str:
     return cast("dict[str, JsonValue]", found) if isinstance(found, dict) else text
 
 
-class DeploymentStatusShown(BaseModel):
+class DeploymentStatusShown(Value):
     id: int
     state: HostDeploymentState | Literal["waiting"]
     description: str | None = None
@@ -62,7 +63,7 @@ class DeploymentStatusShown(BaseModel):
         )
 
 
-class Dispatched(BaseModel):
+class Dispatched(Value):
     """The answer to a dispatch that asked for the details of the run."""
 
     workflow_run_id: int

@@ -2,18 +2,19 @@
 
 from typing import Literal
 
-from pydantic import AwareDatetime, BaseModel
+from pydantic import AwareDatetime
 
 from bot.github.payloads.parsing import GHOST_ID, GHOST_LOGIN, AccountShown
 from domain.github.conversation import Issue, IssueComment, digest_wording
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 
 
-class _LabelShown(BaseModel):
+class _LabelShown(Value):
     name: str | None = None
 
 
-class _AuthoredText(BaseModel):
+class _AuthoredText(Value):
     """What a person or an App wrote, over REST; ``user`` is missing if the account was deleted."""
 
     user: AccountShown | None
@@ -68,7 +69,7 @@ class IssueShown(_AuthoredText):
         )
 
 
-class OpenedIssue(BaseModel):
+class OpenedIssue(Value):
     """An issue in a list, or one that was just opened."""
 
     number: int

@@ -5,6 +5,7 @@ from typing import TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from bot.github.errors import bad_answer
+from domain.value import Value
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
@@ -34,13 +35,13 @@ GHOST_ID = 10137  # GitHub's placeholder for deleted accounts
 GHOST_LOGIN = "ghost"
 
 
-class AccountShown(BaseModel):
+class AccountShown(Value):
     id: int
     login: str
     type: str = "User"
 
 
-class RepositoryShown(BaseModel):
+class RepositoryShown(Value):
     id: int
     default_branch: str = ""
 
@@ -60,5 +61,5 @@ class RepositoryHome(RepositoryShown):
         return self.url.rpartition("/")[2]
 
 
-class Created(BaseModel):
+class Created(Value):
     id: int

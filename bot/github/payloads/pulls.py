@@ -3,18 +3,19 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AwareDatetime, Field
 
 from bot.github.payloads.parsing import GHOST_ID, GHOST_LOGIN, AccountShown, RepositoryShown
 from domain.github.commits import Commit, Push, Pusher
 from domain.github.pull_requests import Branch, MergeMethod, PullRequest, ReportedCheck, RequiredCheck
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 
 
-class BranchTip(BaseModel):
+class BranchTip(Value):
     """A branch and the commit it points to."""
 
-    class _Commit(BaseModel):
+    class _Commit(Value):
         sha: str
 
     name: str
@@ -28,19 +29,19 @@ class _HeadRepository(RepositoryShown):
     owner: AccountShown | None = None
 
 
-class _Head(BaseModel):
+class _Head(Value):
     sha: str
     ref: str
     repo: _HeadRepository | None
 
 
-class _Base(BaseModel):
+class _Base(Value):
     sha: str
     ref: str
     repo: RepositoryShown
 
 
-class ListedPull(BaseModel):
+class ListedPull(Value):
     """A pull request as lists show it: without the number of its files."""
 
     number: int
@@ -54,7 +55,7 @@ class ListedPull(BaseModel):
         return self.head.repo is not None and (self.head.repo.id, self.head.ref) == (repository_id, branch)
 
 
-class PullShown(BaseModel):
+class PullShown(Value):
     number: int
     node_id: str = ""
     title: str
@@ -98,11 +99,11 @@ class PullShown(BaseModel):
         )
 
 
-class DraftShown(BaseModel):
+class DraftShown(Value):
     """Whether a pull request is a draft, as GraphQL always says."""
 
-    class _Repository(BaseModel):
-        class _Pull(BaseModel):
+    class _Repository(Value):
+        class _Pull(Value):
             draft: bool
 
         pull: _Pull
@@ -110,10 +111,10 @@ class DraftShown(BaseModel):
     repository: _Repository
 
 
-class CommitShown(BaseModel):
+class CommitShown(Value):
     """A commit of a pull request; the accounts are None where GitHub links none with the addresses."""
 
-    class _Parent(BaseModel):
+    class _Parent(Value):
         sha: str
 
     sha: str
@@ -127,7 +128,7 @@ class CommitShown(BaseModel):
         return Commit(self.sha, tuple(parent.sha for parent in self.parents), accounts, author=author)
 
 
-class ActivityShown(BaseModel):
+class ActivityShown(Value):
     """A move of a branch; the actor is None if the account was deleted."""
 
     before: str
@@ -145,7 +146,7 @@ class ActivityShown(BaseModel):
         return Push(self.after, "" if is_new else self.before, self.actor.id, pusher, self.timestamp)
 
 
-class ReviewShown(BaseModel):
+class ReviewShown(Value):
     id: int
     node_id: str
     user: AccountShown | None
@@ -154,7 +155,7 @@ class ReviewShown(BaseModel):
     commit_id: str | None = None
 
 
-class LineShown(BaseModel):
+class LineShown(Value):
     """An inline comment of a review. That endpoint may leave the newer fields out."""
 
     node_id: str
@@ -164,12 +165,12 @@ class LineShown(BaseModel):
     original_line: int | None = None
 
 
-class MergeAnswer(BaseModel):
+class MergeAnswer(Value):
     sha: str
     merged: bool
 
 
-class QueuedPull(BaseModel):
+class QueuedPull(Value):
     """A pull request, and whether its base has a merge queue, by a ruleset or by branch protection."""
 
     id: str
@@ -177,18 +178,18 @@ class QueuedPull(BaseModel):
     is_queued: bool = Field(alias="isInMergeQueue")
 
 
-class QueueShown(BaseModel):
-    class _Repository(BaseModel):
+class QueueShown(Value):
+    class _Repository(Value):
         pull: QueuedPull
 
     repository: _Repository
 
 
-class QueueAnswer(BaseModel):
+class QueueAnswer(Value):
     """The answer of GraphQL to a pull request that was put into a merge queue."""
 
-    class _Payload(BaseModel):
-        class _Entry(BaseModel):
+    class _Payload(Value):
+        class _Entry(Value):
             id: str
 
         entry: _Entry | None = Field(alias="mergeQueueEntry")
@@ -213,7 +214,7 @@ class MergeSettings(RepositoryShown):
         return settings[way] is not False
 
 
-class _StatusCheck(BaseModel):
+class _StatusCheck(Value):
     """A required check as branch protection (``app_id``) and rulesets (``integration_id``) name it."""
 
     context: str
@@ -225,7 +226,7 @@ class _StatusCheck(BaseModel):
         return RequiredCheck(name=self.context, app_id=source if source and source > 0 else None)  # -1: any App
 
 
-class _RequiredStatusChecks(BaseModel):
+class _RequiredStatusChecks(Value):
     enforcement_level: str = "everyone"
     contexts: tuple[str, ...]
     checks: tuple[_StatusCheck, ...] = ()
@@ -238,12 +239,12 @@ class _RequiredStatusChecks(BaseModel):
         return bare + [check.to_domain() for check in self.checks]
 
 
-class _Protection(BaseModel):
+class _Protection(Value):
     enabled: bool | None = None
     required_status_checks: _RequiredStatusChecks | None = None
 
 
-class ProtectedBranch(BaseModel):
+class ProtectedBranch(Value):
     """A branch. If only rulesets protect it, it is ``protected``, but its ``protection`` is not enabled."""
 
     protected: bool
@@ -258,18 +259,18 @@ class ProtectedBranch(BaseModel):
         return self.protection.required_status_checks.to_domain()
 
 
-class NamedBranch(BaseModel):
+class NamedBranch(Value):
     """A branch in a list of branches."""
 
     name: str
 
 
-class _RuleParameters(BaseModel):
+class _RuleParameters(Value):
     required_status_checks: tuple[_StatusCheck, ...] | None = None
     allowed_merge_methods: tuple[str, ...] | None = None
 
 
-class RuleShown(BaseModel):
+class RuleShown(Value):
     """An active rule of a ruleset, with what concerns checks and merge methods."""
 
     type: str
@@ -293,10 +294,10 @@ class RuleShown(BaseModel):
         return allowed is None or way.value in allowed
 
 
-class RunResult(BaseModel):
+class RunResult(Value):
     """A check run of any App."""
 
-    class _App(BaseModel):
+    class _App(Value):
         id: int
 
     name: str
@@ -311,7 +312,7 @@ class RunResult(BaseModel):
         )
 
 
-class StatusResult(BaseModel):
+class StatusResult(Value):
     """An entry of the combined status: the newest of its context."""
 
     context: str

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
-from pydantic import AwareDatetime, BaseModel, Field, JsonValue
+from pydantic import AwareDatetime, Field, JsonValue
 
 from domain.deployments.feedback import AnomalyReport, FieldMistake
 from domain.deployments.monitoring.heard import (
@@ -26,6 +26,7 @@ from domain.deployments.monitoring.heard import (
     take_metric,
     take_summary,
 )
+from domain.value import Value
 
 _NAMES = {"environment": "labels.environment", "metric": "labels.alertname", "at": "startsAt"}
 _ABOUT_RELEASE = ("commit", "deployment")  # they differ from one deployment to the next, the problem does not
@@ -46,7 +47,7 @@ class _Alert(CamelCase):
     values: Mapping[str, JsonValue] | None = None
 
 
-class _Message(BaseModel):
+class _Message(Value):
     alerts: list[_Alert]
 
 

@@ -20,6 +20,7 @@ from domain.deployments.feedback import (
     make_fingerprint,
 )
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 
 MOST_PARTS = 100
 """Alerts or errors of one message that are looked at."""
@@ -35,7 +36,7 @@ _ADDRESS = re.compile(r"https?://[^\s@/?#]{1,200}(?:[/?#][\x21-\x7e]{0,250})?")
 M = TypeVar("M", bound=BaseModel)
 
 
-class CamelCase(BaseModel):
+class CamelCase(Value):
     """A part of a message whose fields are written in camel case."""
 
     model_config = ConfigDict(alias_generator=to_camel)

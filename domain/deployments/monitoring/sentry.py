@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AwareDatetime, Field
 
 from domain.deployments.feedback import LONGEST_STACK, AnomalyReport, ErrorReport, FieldMistake
 from domain.deployments.monitoring.heard import (
@@ -18,9 +18,10 @@ from domain.deployments.monitoring.heard import (
     take_release,
     take_summary,
 )
+from domain.value import Value
 
 
-class _Frame(BaseModel):
+class _Frame(Value):
     filename: str | None = None
     abs_path: str | None = None
     module: str | None = None
@@ -28,21 +29,21 @@ class _Frame(BaseModel):
     lineno: int | None = None
 
 
-class _Stack(BaseModel):
+class _Stack(Value):
     frames: list[_Frame] | None = None
 
 
-class _Exception(BaseModel):
+class _Exception(Value):
     type: str | None = None
     value: str | None = None
     stacktrace: _Stack | None = None
 
 
-class _Exceptions(BaseModel):
+class _Exceptions(Value):
     values: list[_Exception] | None = None
 
 
-class _Event(BaseModel):
+class _Event(Value):
     """An event of an error, also the one that triggered an alert."""
 
     issue_id: str | int | None = None
@@ -55,7 +56,7 @@ class _Event(BaseModel):
     exception: _Exceptions | None = None
 
 
-class _Issue(BaseModel):
+class _Issue(Value):
     id: str | int
     title: str = ""
     culprit: str | None = None
@@ -64,18 +65,18 @@ class _Issue(BaseModel):
     metadata: Mapping[str, Any] = {}
 
 
-class _Rule(BaseModel):
+class _Rule(Value):
     id: str | int | None = None
     name: str | None = None
     environment: str | None = None
 
 
-class _MetricAlert(BaseModel):
+class _MetricAlert(Value):
     alert_rule: _Rule
     date_started: AwareDatetime | None = None
 
 
-class _Data(BaseModel):
+class _Data(Value):
     issue: _Issue | None = None
     error: _Event | None = None
     event: _Event | None = None
@@ -84,7 +85,7 @@ class _Data(BaseModel):
     web_url: str | None = None
 
 
-class _Message(BaseModel):
+class _Message(Value):
     action: str
     data: _Data = Field(default_factory=_Data)
 

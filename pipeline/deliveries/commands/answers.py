@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 
-from pydantic import BaseModel
-
 from agents.llm.models import ModelTier, Unusable
 from domain.commands import WrittenComment
 from domain.errors import CodeHostError, RateLimited
@@ -24,6 +22,7 @@ from domain.slash.commands import (
     WriteTests,
 )
 from domain.slash.verbs import Verb
+from domain.value import Value
 from memory.findings import feedback
 from memory.runs import checkpoints
 from messages import addressing as addressing_texts
@@ -105,7 +104,7 @@ MOST = 20
 """Threads that are worked off at once."""
 
 
-class AddressedThreads(BaseModel):
+class AddressedThreads(Value):
     """The threads that are worked off; in journals.
 
     :param run_ids: of their instructions, in order.
@@ -165,7 +164,7 @@ def _list_places(threads: Sequence[ReviewThread]) -> tuple[str, ...]:
     return tuple(each.path if each.line is None else f"{each.path}:{each.line}" for each in threads)
 
 
-class _Explanation(BaseModel):
+class _Explanation(Value):
     """The answer, or the question to a model that finds it; in journals.
 
     :param run_id: the run for which the model is asked.

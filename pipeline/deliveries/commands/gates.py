@@ -2,14 +2,13 @@
 
 from contextlib import suppress
 
-from pydantic import BaseModel
-
 from domain.errors import CodeHostError
 from domain.gates import BUDGET_GATES, Choice, Gate
 from domain.github.conversation import Reaction
 from domain.money import BudgetExtension, to_micro
 from domain.slash.commands import Approve, Confirm, Continue, Delegate, Dismiss, PlainCommand, Reject, SlashCommand
 from domain.slash.verbs import Verb
+from domain.value import Value
 from memory.budgets import budgets
 from memory.findings import findings
 from memory.gates import gates
@@ -36,7 +35,7 @@ from pipeline.publishing import comments
 from safety.authorization import authorise
 
 
-class GateReply(BaseModel):
+class GateReply(Value):
     """The reply to a command at a gate.
 
     :param answers: whether it answered a gate, although the verb often means something else.

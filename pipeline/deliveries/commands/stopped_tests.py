@@ -1,15 +1,14 @@
 """Names who stopped tests with ``/forge cancel``, in their checks: tests go on beside a run, also after it ended."""
 
-from pydantic import BaseModel
-
 from domain.runs.run import Run
+from domain.value import Value
 from memory.runs import runs
 from memory.runs.outbox import TestedHead
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.publishing import test_check
 
 
-class OpenTests(BaseModel):
+class OpenTests(Value):
     """Heads that are being tested; in journals.
 
     :param run: that the tests belong to.

@@ -4,8 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pydantic import BaseModel
-
 from agents.answers.describer import DescribedChange, DraftedDescription, build_question
 from agents.llm.ask import Question
 from domain.config.configuration import Configuration
@@ -22,6 +20,7 @@ from domain.text.description import (
     strip_own,
 )
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from memory.budgets import model_answers
 from messages import code_answers
 from messages import descriptions as texts
@@ -39,7 +38,7 @@ _MOST_COMMITS, _MOST_TEMPLATES = 100, 20
 _NUMBER = re.compile(r"(?<![\w/#&])#(\d{1,9})\b")
 
 
-class Description(BaseModel):
+class Description(Value):
     """A title and a description, as they are or as they are proposed; in journals and stored."""
 
     title: str
@@ -50,7 +49,7 @@ class Description(BaseModel):
         return digest(what, self.title, self.body.replace("\r\n", "\n").rstrip())
 
 
-class DescriptionNow(BaseModel):
+class DescriptionNow(Value):
     """The description at this moment, with what is closed by it; in journals."""
 
     description: Description
@@ -58,7 +57,7 @@ class DescriptionNow(BaseModel):
     configuration: Configuration
 
 
-class WrittenBefore(BaseModel):
+class WrittenBefore(Value):
     """What of the repository a description is written from, beside the diff; in journals.
 
     :param commits: the first lines of the pull request's commits, oldest first.

@@ -1,12 +1,11 @@
 """Takes what a mention asks for in words as an instruction, as if it were ``/forge do``."""
 
-from pydantic import BaseModel
-
 from agents.answers.reply_reader import NamedCommand
 from agents.syntax.quotes import REVIEWER
 from domain.commands import WrittenComment
 from domain.slash.commands import LONGEST_WORDS, Mend, TakeBaseIn, TextCommand, WriteChangelog, WriteTests
 from domain.slash.verbs import Verb
+from domain.value import Value
 from messages import instructions as texts
 from pipeline.context import Services
 from pipeline.feedback.answers.instruction import admit_instruction
@@ -24,7 +23,7 @@ _NAMED = {
 }
 
 
-class RequestInWords(BaseModel):
+class RequestInWords(Value):
     """What somebody asks for in words, with a mention; in journals.
 
     :param words: untrusted, with Forge as ``@reviewer``.

@@ -6,8 +6,6 @@ A model reads them, without the code.
 import re
 from dataclasses import dataclass
 
-from pydantic import BaseModel
-
 from agents.answers.reply_reader import KEY, Meaning, NamedCommand, ReplyReading, build_meaning_question
 from agents.answers.subjects import render_asked, render_comment, render_finding, render_issue, render_place
 from agents.llm.models import ModelTier, Unusable
@@ -18,6 +16,7 @@ from domain.gates import digest
 from domain.runs.run import Phase, Run
 from domain.slash.commands import TextCommand
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from memory.findings import findings
 from messages import code_answers as texts
 from messages import instructions as instruction_texts
@@ -28,7 +27,7 @@ from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.run_context import RunContext
 
 
-class Understood(BaseModel):
+class Understood(Value):
     """Whether words are a question.
 
     :param is_request: whether they ask for something to be done on a pull request.

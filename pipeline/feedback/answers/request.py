@@ -5,13 +5,14 @@ The run is the newest on the live head, or one of its own for an issue.
 
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from domain.commands import Repeat, WrittenComment
 from domain.errors import NotFound
 from domain.runs.run import RepositoryRef, Run, Trigger
 from domain.slash.commands import Describe, TextCommand, Walkthrough
 from domain.slash.verbs import Verb
+from domain.value import Value
 from memory.budgets import model_answers
 from memory.db.engine import Database
 from memory.repositories import permits
@@ -34,7 +35,7 @@ from safety.eligibility import needs_ok
 _MOST = 30  # instructions of a pull request that are looked at
 
 
-class OpenQuestion(BaseModel):
+class OpenQuestion(Value):
     """A question of Forge; in journals.
 
     :param instruction: that ended with it.
@@ -65,7 +66,7 @@ async def find_open_question(
     return None
 
 
-class RepliedTo(BaseModel):
+class RepliedTo(Value):
     """What of Forge's somebody replied to in words; in journals.
 
     :param text: its comment; empty if they only mentioned Forge.
@@ -83,7 +84,7 @@ class RepliedTo(BaseModel):
     question: OpenQuestion | None = None
 
 
-class AnswerRequest(BaseModel):
+class AnswerRequest(Value):
     """One command of a comment, or words that may ask for the same; in journals.
 
     :param index: which of the comment's lines it is.
@@ -128,7 +129,7 @@ def make_key(guid: str, index: int) -> str:
     return f"{guid}.{index}"
 
 
-class QueuedAnswer(BaseModel):
+class QueuedAnswer(Value):
     """The run for which something is answered; in journals.
 
     :param run_id: None if it is not.

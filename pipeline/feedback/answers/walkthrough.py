@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from pydantic import BaseModel
-
 from agents.answers.walker import DraftedWalk, build_question, list_parts, select_seams
 from agents.llm.ask import Question
 from agents.review.model.file_selection import FileSelection
@@ -11,6 +9,7 @@ from agents.review.syntax import outline_files
 from domain.config.configuration import Configuration
 from domain.review.changes import SkippedFile
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from messages import code_answers
 from messages import walkthroughs as texts
 from pipeline.checkout import load_change
@@ -23,7 +22,7 @@ from pipeline.verdicts.settings import load_configuration
 from safety.containment import CodeOrigin
 
 
-class WalkedChange(BaseModel):
+class WalkedChange(Value):
     """What a walk is about; in journals."""
 
     title: str

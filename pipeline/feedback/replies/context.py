@@ -1,7 +1,5 @@
 """Loads what Forge must know to read a reply: the finding, the configuration, and what the person may do."""
 
-from pydantic import BaseModel
-
 from domain.commands import ReadReply
 from domain.config.configuration import Configuration
 from domain.review.findings import Finding
@@ -9,6 +7,7 @@ from domain.review.inline_comments import Remark
 from domain.runs.run import Run
 from domain.slash.commands import Dismiss, TextCommand
 from domain.slash.verbs import Verb
+from domain.value import Value
 from memory.findings import findings
 from memory.ledger import ledger
 from pipeline.context import Services
@@ -22,7 +21,7 @@ MAX_REPLIES = 3
 """Replies of Forge in one thread during one run: it answers, but does not chat."""
 
 
-class ReplyContext(BaseModel):
+class ReplyContext(Value):
     """The facts about one reply; in journals.
 
     :param finding: None if the thread is about none.

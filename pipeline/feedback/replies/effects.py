@@ -3,8 +3,6 @@
 Only a person who may dismiss a finding by command dismisses it by words; the words of others are hints.
 """
 
-from pydantic import BaseModel
-
 from agents.answers.reply_reader import Meaning, ReplyReading
 from agents.review.model.questions import flatten_markdown
 from domain.commands import ReadReply
@@ -12,6 +10,7 @@ from domain.memories.memory import Use
 from domain.review.findings import Finding
 from domain.slash.commands import LONGEST_TEXT
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from memory.findings import feedback
 from memory.learned import memories
 from messages import feedback as feedback_texts
@@ -23,7 +22,7 @@ from safety.authorization import CommandRefusal
 from safety.gates import needs_security_gate
 
 
-class ReplyOutcome(BaseModel):
+class ReplyOutcome(Value):
     """What followed from a reply; in journals.
 
     :param text: the answer, if there is one.

@@ -3,11 +3,10 @@
 Only replies of people with a say about the finding are read. A remark where Forge found nothing is recorded as a gap.
 """
 
-from pydantic import BaseModel
-
 from domain.commands import ReadReply
 from domain.events import EventType
 from domain.runs.run import Run
+from domain.value import Value
 from memory.findings import findings
 from memory.ledger import ledger
 from memory.runs import checkpoints, runs
@@ -23,7 +22,7 @@ from safety.authorization import refuse_role
 _NEAR_LINES = 3  # lines from a finding within which a remark is about it
 
 
-class ReplyTarget(BaseModel):
+class ReplyTarget(Value):
     """The run for which a reply is read; in journals.
 
     :param run_id: None if it is not read.

@@ -5,8 +5,6 @@ They are if they quote what Forge wrote, mention it, or follow directly on its c
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel
-
 from agents.review.model.questions import flatten_markdown
 from agents.syntax.quotes import asks_something, call_reviewer, find_mentions, find_source, split_quotes
 from domain.commands import ReadRemark, ReadReply
@@ -14,6 +12,7 @@ from domain.github.conversation import Remark
 from domain.runs.run import ReasonCode, RepositoryRef
 from domain.slash.commands import LONGEST_WORDS, TextCommand
 from domain.slash.verbs import Verb
+from domain.value import Value
 from memory.deliveries.command_counts import claim_notice
 from memory.runs import runs
 from messages import instructions as instruction_texts
@@ -26,7 +25,7 @@ from pipeline.publishing import comments
 from safety.authorization import authorise
 
 
-class RemarkTarget(BaseModel):
+class RemarkTarget(Value):
     """The run for which words are read; in journals.
 
     :param run_id: None if they are not read; ``outcome`` says why.

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel
-
 from domain.commands import Repeat
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
+from domain.value import Value
 from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import instructions
@@ -24,7 +23,7 @@ _MOST_ATTEMPTS = 2
 _AWAITED = "the checks that an answer awaits"  # a key in the database
 
 
-class AwaitedChecks(BaseModel):
+class AwaitedChecks(Value):
     """What an answer says once the checks of its commit ended; in the database.
 
     :param names: of the checks that were red before; none of a commit that takes something back.

@@ -1,7 +1,6 @@
 """Writes what a command such as ``/forge tests`` asks for: its words, what it may change, what has to be known."""
 
 import structlog
-from pydantic import BaseModel
 
 from agents.coding.changelogs import SETTINGS, find_changelog
 from agents.coding.planner import Excerpt
@@ -14,6 +13,7 @@ from domain.globs import matches
 from domain.review.changes import Change, ChangeStatus
 from domain.runs.testing import DiffCoverage, measure_diff_coverage
 from domain.slash.commands import AskFix, Mend, TakeBaseIn, WriteChangelog, WriteTests
+from domain.value import Value
 from messages import fixes as fix_texts
 from messages import instructions as texts
 from messages.tests import format_ranges
@@ -38,7 +38,7 @@ _MOST_FILES = 50
 _LONGEST_DIFF = 8_000  # bytes; of a longer change the planner reads the files
 
 
-class Brief(BaseModel):
+class Brief(Value):
     """What a command asks for that has no words of its own; in journals.
 
     :param words: for the planner; empty where whoever asked wrote them.

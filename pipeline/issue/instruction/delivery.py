@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from pydantic import BaseModel
-
 from domain.github.commits import PREFIX
+from domain.value import Value
 from messages import instructions as texts
 from messages import updates as update_texts
 from messages.pushes import explain_refused_push, forbids_merges, needs_workflows
@@ -64,7 +63,7 @@ class ChangeTests(Protocol):
         ...
 
 
-class Way(BaseModel):
+class Way(Value):
     """Where a change may go; in journals.
 
     :param why: why it does not go to the branch, as a clause.
@@ -74,7 +73,7 @@ class Way(BaseModel):
     why: str = ""
 
 
-class PushedTo(BaseModel):
+class PushedTo(Value):
     """How a push ended; in journals.
 
     :param why: GitHub's words, if it refused.
@@ -84,7 +83,7 @@ class PushedTo(BaseModel):
     why: str = ""
 
 
-class TakenIn(BaseModel):
+class TakenIn(Value):
     """A change on top of what others pushed meanwhile; in journals.
 
     :param tip: its commit; empty if it cannot be put there, and ``why`` says why, as a clause.
@@ -98,7 +97,7 @@ class TakenIn(BaseModel):
     is_over: bool = False
 
 
-class Opened(BaseModel):
+class Opened(Value):
     """A pull request into the branch; in journals.
 
     :param number: None if there is none, and ``why`` says why, as a clause.
@@ -108,7 +107,7 @@ class Opened(BaseModel):
     why: str = ""
 
 
-class Delivered(BaseModel):
+class Delivered(Value):
     """Where the change is.
 
     :param commit: on the branch; empty if it is not there.

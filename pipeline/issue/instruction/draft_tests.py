@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pydantic import BaseModel
-
 from agents.testing.absence import WAY_OUT, find_absence
 from agents.testing.reproduction.endings import Ending, EndingKind
 from agents.testing.reproduction.new_tests import NewTests
@@ -18,6 +16,7 @@ from domain.runs.next_step import SendBack
 from domain.runs.run import Phase
 from domain.runs.task_result import MOST_FIXES, RequiredFix
 from domain.runs.testing import SuiteVerdict, TestRun, decide_verdict
+from domain.value import Value
 from messages import instructions as texts
 from messages import proofs
 from messages import tests as test_texts
@@ -29,7 +28,7 @@ from safety.conflicts import SideTests, find_broken
 from workspace.mirror import Mirror
 
 
-class TestedDraft(BaseModel):
+class TestedDraft(Value):
     """How the tests ended that concern a change; in journals.
 
     :param title: in a few words.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from agents.llm.models import ModelTier, Unusable
 from agents.testing.reproduction.run import run_reproduction, write_again
@@ -16,6 +16,7 @@ from domain.review.findings import Finding, Fix, Layer
 from domain.review.proof import ProofOutcome
 from domain.review.review import Review
 from domain.slash.commands import AskFix
+from domain.value import Value
 from memory.findings import findings
 from memory.runs import checkpoints, runs
 from messages import fixes as texts
@@ -33,7 +34,7 @@ TEST_SECONDS = 120
 _SYNTAX_SECONDS = 10.0
 
 
-class FixGoal(BaseModel):
+class FixGoal(Value):
     """What is to be fixed; in journals.
 
     :param known: findings whose own fixes go together.

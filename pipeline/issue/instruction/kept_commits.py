@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel
-
 from domain.errors import CodeAccessError
 from domain.runs.run import ReasonCode, RepositoryRef, Run
+from domain.value import Value
 from memory.budgets import model_answers
 from memory.db.engine import Database
 from memory.runs import instructions
@@ -19,7 +18,7 @@ COMMIT = "what an instruction put on the branch"
 _MOST = 30  # instructions that are looked at
 
 
-class KeptCommit(BaseModel):
+class KeptCommit(Value):
     """What an instruction put on the branch, or proposes for it; in the database.
 
     :param commit: empty if it put none there.
@@ -34,7 +33,7 @@ class KeptCommit(BaseModel):
     fixed: dict[str, str] = {}
 
 
-class EarlierFix(BaseModel):
+class EarlierFix(Value):
     """A change that fixed findings.
 
     :param commit: on the branch; empty if it is not there.

@@ -3,12 +3,11 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from pydantic import BaseModel
-
 from agents.coding.planner import AuthoredText, InstructionPlace, PlanningTask
 from domain.config.configuration import Configuration
 from domain.github.conversation import CommentKind, Remark, TextEdit
 from domain.github.pull_requests import PullRequest
+from domain.value import Value
 from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import instructions
@@ -31,7 +30,7 @@ from workspace.snapshot import Snapshot
 _START = "where an instruction began"  # a key in the database
 
 
-class Start(BaseModel):
+class Start(Value):
     """Where an instruction begins; in journals.
 
     :param pull_request: as it was then; its head is what agents work on.

@@ -1,11 +1,10 @@
 """Keeps the commit of an instruction under the id of a checkpoint, and takes it back by another one."""
 
-from pydantic import BaseModel
-
 from domain.ids import shorten_id
 from domain.runs.patches import NO_CHANGES
 from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, WorkKey
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from memory.budgets import model_answers
 from memory.runs import runs, work_checkpoints
 from messages import instructions as texts
@@ -18,7 +17,7 @@ from pipeline.run_context import RunContext
 from workspace.merges import merge_onto
 
 
-class Undo(BaseModel):
+class Undo(Value):
     """A commit that takes another one back, on top of the head; in journals.
 
     :param commit: that is taken back.

@@ -4,12 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pydantic import BaseModel
-
 from agents.coding.resolver import ConflictTask
 from domain.runs.conflicts import BesideEdit, Merge, Outside, ResolvedHunks, SideCommit, list_paths
 from domain.runs.run import Phase, ReasonCode, RunState
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from messages import updates as texts
 from pipeline.checkout import fetch_commits
 from pipeline.issue.instruction.conflict_resolver import ConflictResolver
@@ -32,7 +31,7 @@ _MOST_NAMED = 50  # commits that are counted
 Resolve = Callable[[ConflictTask, int], Awaitable[ResolvedHunks | RunEnd]]
 
 
-class MergedBase(BaseModel):
+class MergedBase(Value):
     """The base, merged as far as git does it; in journals.
 
     :param came_in: subjects of its commits that the branch does not have, the newest first; none: it has all.

@@ -4,8 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel, ConfigDict
-
 from agents.review.checks.locks.entries import (
     GIT,
     LOCAL,
@@ -24,6 +22,7 @@ from agents.review.checks.locks.formats import read_entries
 from agents.review.checks.locks.manifests import Wishes
 from domain.paths import is_lock, is_manifest
 from domain.review.findings import Severity
+from domain.value import Value
 
 Pair = tuple[str, str]
 
@@ -33,12 +32,10 @@ _PLACES = (SOURCE, TRUSTED)
 _STRENGTH = ("md5", "sha1", "sha256", "sha384", "sha512")
 
 
-class LockFault(BaseModel):
+class LockFault(Value):
     """Something suspicious about some packages: ``subject`` is what else it is about, such as a host, and ``line`` that
     of the first one at head, from 1.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     rule: str
     severity: Severity
@@ -47,15 +44,13 @@ class LockFault(BaseModel):
     line: int | None = None
 
 
-class LockDifference(BaseModel):
+class LockDifference(Value):
     """What a change of a lock file comes to.
 
     ``added`` and ``removed`` are names and versions, written as all write them, ``hosts`` those from which nothing came
     before. Nothing of it is known unless both versions could be read (``is_read``). Of the settings of a package
     manager only the faults are: they may say more than where packages come from.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     faults: tuple[LockFault, ...] = ()
     added: tuple[Pair, ...] = ()
