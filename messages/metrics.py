@@ -2,8 +2,8 @@
 
 from datetime import datetime, timedelta
 
-from domain.metrics import Measure, Series
 from domain.money import format_usd
+from domain.runs.metrics import Measure, Series
 from messages.audit import format_duration
 
 UNKNOWN = "–"

@@ -8,9 +8,9 @@ from bot.cli.output import print_json, print_lines, print_table
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
-from domain.metrics import WEEK, Series, find_end_of_day, render_trend
 from domain.review.avoidance import MEMORY_DAYS, DetectorRecord
 from domain.review.feedback import DismissalScope, FindingFeedback
+from domain.runs.metrics import WEEK, Series, find_end_of_day, render_trend
 from domain.text.escaping import flatten_redacted
 from memory.findings import feedback, findings
 from memory.reports import metrics

@@ -7,8 +7,8 @@ from datetime import timedelta
 from bot.dashboard.charts import draw_bars, draw_trend
 from bot.dashboard.configuration import load_configuration
 from bot.dashboard.visit import Page, Shown, Visit
-from domain.metrics import WEEK, Measure, Series, find_end_of_day
 from domain.money import MICRO
+from domain.runs.metrics import WEEK, Measure, Series, find_end_of_day
 from domain.verdicts import BreakerState
 from memory.budgets import budgets
 from memory.reports import costs, metrics, past_deployments

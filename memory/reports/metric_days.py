@@ -15,7 +15,7 @@ from sqlalchemy import Select, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.errors import DatabaseUnavailable
-from domain.metrics import Observation, Sums, fold, unfold
+from domain.runs.metrics import Observation, Sums, fold, unfold
 from memory.db.engine import Database, upsert
 from memory.db.functions import UtcDay
 from memory.db.tables.ledger import MetricDayRow

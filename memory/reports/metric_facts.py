@@ -16,7 +16,10 @@ from sqlalchemy.orm import aliased
 
 from domain.events import EventType
 from domain.gates import GateState
-from domain.metrics import (
+from domain.review.avoidance import RULE
+from domain.review.feedback import Word
+from domain.review.review import Decision
+from domain.runs.metrics import (
     ALTERNATIVES,
     DESTRUCTIVE_APPROVED,
     DISMISSAL,
@@ -31,9 +34,6 @@ from domain.metrics import (
     TroubleFact,
     observe,
 )
-from domain.review.avoidance import RULE
-from domain.review.feedback import Word
-from domain.review.review import Decision
 from domain.runs.recovery import RecoveryOutcome
 from domain.runs.run import Phase, ReasonCode, RunState, Trigger
 from memory.db.tables.findings import FeedbackRow, FindingRow, GateRow, is_dismissal

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.ids import lowest_id_at
-from domain.metrics import METRICS, Metric, Observation
+from domain.runs.metrics import METRICS, Metric, Observation
 from memory.db.engine import Utc
 from memory.db.functions import UtcDay
 from memory.db.tables.runs import RunRow

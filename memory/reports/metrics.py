@@ -14,7 +14,7 @@ from sqlalchemy import and_, func, select, union_all
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.gates import GateState
-from domain.metrics import (
+from domain.runs.metrics import (
     APPLICATION,
     DISMISSAL,
     LEARNINGS,

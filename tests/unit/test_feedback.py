@@ -14,8 +14,8 @@ from bot.prometheus import FEEDBACK_INTERVAL, Metrics
 from domain import metrics
 from domain.errors import UnknownName
 from domain.events import EventType
-from domain.metrics import METRICS, Facts, Observation, RunFact, TroubleFact, build_series, render_trend
 from domain.money import MICRO
+from domain.runs.metrics import METRICS, Facts, Observation, RunFact, TroubleFact, build_series, render_trend
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.db.engine import Bus, Database
 from memory.db.tables.findings import FeedbackRow, FindingRow

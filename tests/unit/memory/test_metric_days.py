@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select, text, update
 from ulid import ULID
 
-from domain.metrics import WEEK, Series, build_series, find_end_of_day
+from domain.runs.metrics import WEEK, Series, build_series, find_end_of_day
 from memory.db.engine import Database
 from memory.db.tables.findings import FeedbackRow, FindingRow
 from memory.db.tables.ledger import IS_AUDITED, EventRow, MetricDayRow

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from domain.gates import Choice
-from domain.metrics import TroubleFact
+from domain.runs.metrics import TroubleFact
 from domain.runs.recovery import AgentMake, RecoveryOutcome, Strategy
 from memory.db.engine import Database
 from memory.db.tables.runs import RecoveryRow
