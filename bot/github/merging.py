@@ -210,9 +210,9 @@ class GitHubMerging(GitHubConversation, Merging):
         address = f"{repository_path(repository)}/pulls/{number}"
         pull = parse(PullShown, await self._client.get(repository.installation_id, address, purpose), purpose)
         require_same(repository, pull.base.repo.id)
-        if pull.draft is None:
-            pull.draft = await self._is_draft(repository, number, purpose)
-        return pull
+        if pull.draft is not None:
+            return pull
+        return pull.model_copy(update={"draft": await self._is_draft(repository, number, purpose)})
 
     async def _is_draft(self, repository: RepositoryRef, number: int, purpose: str) -> bool:
         """REST may leave that out. A draft that passed for a plain pull request would be reviewed and merged."""

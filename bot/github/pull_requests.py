@@ -173,9 +173,9 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         address = f"{repository_path(repository)}/pulls"
         data = await self._client.write(repository.installation_id, "POST", address, purpose, wanted)
         made = parse(PullShown, data, purpose)
-        if made.draft is None:
-            made.draft = wanted["draft"] is True
-        return made.to_domain()
+        return (
+            made if made.draft is not None else made.model_copy(update={"draft": wanted["draft"] is True})
+        ).to_domain()
 
     async def pull_request(self, repository: RepositoryRef, number: int) -> PullRequest:
         return (await self.read_pull(repository, number)).to_domain()

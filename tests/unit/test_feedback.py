@@ -11,7 +11,7 @@ from ulid import ULID
 
 from bot.cli import metrics as shown
 from bot.prometheus import FEEDBACK_INTERVAL, Metrics
-from domain import metrics
+from domain.runs import metrics
 from domain.errors import UnknownName
 from domain.events import EventType
 from domain.money import MICRO
