@@ -34,6 +34,7 @@ _BECAME = {
     Fate.skipped: "The change skips it",
     Fate.rewritten: "The change rewrites it",
     Fate.surroundings: "The change alters what it uses",
+    Fate.noticed: "The change has the program ask whether a test runs it",
 }
 
 
@@ -42,14 +43,28 @@ def explain_lost(test: EarlierTest) -> str:
     demanded = f" It demanded {'; '.join(map(_quote, test.demanded[:3]))}." if test.demanded else ""
     shared = "" if test.shared_path is None else f" ({_quote(test.shared_path)})"
     return (
-        f"The test `{test.id}` passed before this change and fails on its code, and nothing in its place demands the "
-        f"same. {_BECAME[test.fate]}{shared}{_explain_blind(test)}.{demanded} Mend the code, or let a "
-        "test say what holds now. If it was meant to go, a maintainer says so."
+        f"The test `{test.id}` {_explain_failure(test)}. {_BECAME[test.fate]}{shared}{_explain_blind(test)}.{demanded} "
+        "Mend the code, or let a test say what holds now. If it was meant to go, a maintainer says so."
     )
+
+
+def _explain_failure(test: EarlierTest) -> str:
+    if test.fate is Fate.noticed:
+        return "failed before this change, and fails on its code wherever the program finds no test"
+    return "passed before this change and fails on its code, and nothing in its place demands the same"
+
+
+def _tell_before(test: EarlierTest) -> str:
+    if test.fate is Fate.noticed:
+        return "It failed before this change, and passes now only where the program finds a test."
+    return "It passed before this change, and nothing in its place demands the same."
 
 
 def render_lost_body(lost: Sequence[EarlierTest], marker: str) -> str:
     """The body of the pull-request review about tests that fail and that nothing stands in for."""
+    if all(each.fate is Fate.noticed for each in lost):
+        which = "1 test passes" if len(lost) == 1 else f"{len(lost):,} tests pass"
+        return f"**{which} only because the program finds out that a test runs it.**\n\n{marker}"
     which = "1 test that passed" if len(lost) == 1 else f"{len(lost):,} tests that passed"
     fails = "fails" if len(lost) == 1 else "fail"
     return f"**{which} before this change {fails} on its code, and nothing in its place demands the same.**\n\n{marker}"
@@ -88,10 +103,8 @@ def render_under_way(doing: str) -> str:
 def _render_lost(test: EarlierTest) -> str:
     """One test with what it demanded and the end of what it printed."""
     where = inline_path(test.path if test.line is None else f"{test.path}:{test.line}", 160)
-    head = (
-        f"**{inline_code(test.id, 160)} fails.** It passed before this change, and nothing in its place demands the "
-        f"same. {_BECAME[test.fate]} ({where} before{_name_shared(test)}){_explain_blind(test)}."
-    )
+    became = f"{_BECAME[test.fate]} ({where} before{_name_shared(test)}){_explain_blind(test)}."
+    head = f"**{inline_code(test.id, 160)} fails.** {_tell_before(test)} {became}"
     demanded = _show("It demanded:", "\n".join(test.demanded[:_LINES]))
     return "\n\n".join(filter(None, [head, demanded, _show("Now:", test.output[-_OUTPUT:])]))
 

@@ -36,6 +36,7 @@ class Fate(StrEnum):
     skipped = "skipped"  # it is there and is skipped, or expected to fail
     rewritten = "rewritten"  # its own text differs
     surroundings = "surroundings"  # its text is the same; a helper, fixture, snapshot or setting of it differs
+    noticed = "noticed"  # it failed, and passes now only because the program finds out that a test runs it
 
 
 class EarlierTest(Value):

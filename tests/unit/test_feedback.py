@@ -11,10 +11,10 @@ from ulid import ULID
 
 from bot.cli import metrics as shown
 from bot.prometheus import FEEDBACK_INTERVAL, Metrics
-from domain.runs import metrics
 from domain.errors import UnknownName
 from domain.events import EventType
 from domain.money import MICRO
+from domain.runs import metrics
 from domain.runs.metrics import METRICS, Facts, Observation, RunFact, TroubleFact, build_series, render_trend
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.db.engine import Bus, Database

@@ -112,13 +112,15 @@ class Collector:
         self.not_run += [_ON_BASE.format(why) for why in once.not_run if why not in self.not_run]
         passed = list_passed(once) & list_passed(twice)
         held = [case for case in self._cases.values() if case.outcome is CaseOutcome.passed]
-        failed = [name for name, case in self._cases.items() if case.outcome.is_bad and name in passed]
+        red = {name for name in once.cases if _is_bad(once.cases[name]) and _is_bad(twice.cases.get(name))}
+        telling = passed | red if sides.asking else passed
+        failed = [name for name, case in self._cases.items() if case.outcome.is_bad and name in telling]
         again = await self._runner.run(self._tree, doubtful, sides.runners) if failed else Ran()
         await self._run_parts_before()
         doubts = {**self._cases, **once.cases}
         for case in held:
             doubts.pop(case.id, None)
-        evidence = [self._describe(case, passed, again, gone) for case in doubts.values()]
+        evidence = [self._describe(case, passed, red, again, gone) for case in doubts.values()]
         evidence = await self._find_places(evidence, gone)
         evidence = await self._try_places_before(evidence)
         told = [judge(each) for each in evidence if each.path]
@@ -198,7 +200,7 @@ class Collector:
             self._cut[path, test.name] = known
         return kept
 
-    def _describe(self, case: TestCase, passed: set[str], again: Ran, gone: GoneNames) -> TestEvidence:
+    def _describe(self, case: TestCase, passed: set[str], red: set[str], again: Ran, gone: GoneNames) -> TestEvidence:
         path = case.path or ""
         before = find_version(case, self._versions.get(path, ()))
         here = self._cases.get(case.id)
@@ -208,6 +210,8 @@ class Collector:
             case=here,
             again=again.cases.get(case.id),
             passed_before=case.id in passed,
+            failed_before=case.id in red,
+            asking=self._sides.asking,
             loading=self._loading.get(path, ""),
             before=before,
         )
@@ -230,7 +234,11 @@ class Collector:
 
     async def _find_places(self, evidence: Sequence[TestEvidence], gone: GoneNames) -> list[TestEvidence]:
         """The evidence with what stands in the place of each test at head, and how that ends."""
-        open_ = [each for each in evidence if each.passed_before and each.case is not None and each.case.outcome.is_bad]
+        open_ = [
+            each
+            for each in evidence
+            if _is_bad(each.case) and (each.passed_before or (each.failed_before and each.asking))
+        ]
         if not open_:
             return [*evidence]
         sides = self._sides

@@ -73,6 +73,7 @@ class TestEvidence:
     :param case: how it ended on the new code; None if it was not run.
     :param again: how it ended there the second time.
     :param passed_before: whether it passed each time on the code it was written for.
+    :param failed_before: whether it failed each time there.
     :param loading: what its file printed, where it could not be loaded.
     :param before: its text; :param after: the text of what is in its place; None if nothing is.
     :param now: how that ended at head.
@@ -83,6 +84,7 @@ class TestEvidence:
     :param is_named_gone: whether its own error says that this is missing.
     :param rest: how its own file is touched outside of tests.
     :param shared: what else of the tests' side is touched.
+    :param asking: how the program asks anew whether a test runs it; ``case`` is of a copy that finds none.
     """
 
     id: str
@@ -90,6 +92,7 @@ class TestEvidence:
     case: TestCase | None = None
     again: TestCase | None = None
     passed_before: bool = False
+    failed_before: bool = False
     loading: str = ""
     before: Version | None = None
     after: Version | None = None
@@ -101,6 +104,7 @@ class TestEvidence:
     is_named_gone: bool = False
     rest: SharedChange | None = None
     shared: Sequence[SharedChange] = ()
+    asking: Sequence[SharedChange] = ()
 
     @property
     def output(self) -> str:
@@ -137,7 +141,16 @@ def cut_lines(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(line[:LONGEST_LINE] for line in lines if line.strip())
 
 
+def is_fooled(found: TestEvidence) -> bool:
+    """Whether a test that failed before passes now, and would not if the program did not know of it."""
+    is_red = found.failed_before and all(each is not None and each.outcome.is_bad for each in (found.case, found.again))
+    is_green = bool(found.now) and all(case.outcome is CaseOutcome.passed for case in found.now)
+    return bool(found.asking) and is_red and is_green
+
+
 def _find_fate(found: TestEvidence) -> Fate:
+    if is_fooled(found):
+        return Fate.noticed
     if found.after is None and not found.now:
         return Fate.removed
     if found.now and all(case.outcome is CaseOutcome.skipped for case in found.now):
@@ -158,6 +171,9 @@ def _is_same(found: TestEvidence) -> bool:
 
 def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierOutcome, Difference]:
     none = Difference()
+    if fate is Fate.noticed:
+        told = max(found.asking, key=lambda each: _rate_by_output(found, each))
+        return EarlierOutcome.lost, Difference(told.removed[:6], told.added[:6], True, told.path)
     if not found.passed_before:
         return EarlierOutcome.unknown, none
     if found.case is None or not found.case.outcome.is_bad:

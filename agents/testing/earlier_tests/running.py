@@ -29,7 +29,8 @@ class Ran:
     :param not_run: why some did not run, one sentence each.
     :param has_begun: False: nothing could be run at all.
     :param hushed: ids of tests that are bad although their command ended with zero.
-    :param mixing: the frameworks whose report did not say which of several files a test is in, or was not readable.
+    :param mixing: the frameworks whose report did not say which of several files a test is in, or was not readable, or
+        which one file that cannot be loaded kept from running any other.
     """
 
     cases: Mapping[str, TestCase] = field(default_factory=dict[str, TestCase])
@@ -58,6 +59,7 @@ _NOT_BELIEVED = "`{}` ended with {}, although its report tells of no failure, so
 _LEAVES_REPORT = re.compile(r" (?:-o junit_|--(?:json|junit-xml|outputFile|reporter|test-reporter)\b)")
 _TIME_IS_UP = "Their time was up before all of them had run."
 _BY_FILE = frozenset({Framework.mocha})  # before version 8, no test is told with its file
+_LOADS_ALL = frozenset({Framework.rspec, Framework.minitest, Framework.phpunit})  # before any test runs
 _ALONE = frozenset({Framework.node, Framework.tape, Framework.ava})  # whose reports never tell it
 _NO_REPORT = "`{}` ended without saying how its tests ended."
 
@@ -91,7 +93,8 @@ def read_result(result: CommandResult, files: Sequence[str]) -> Ran:
     unproven = _NO_REPORT.format(name_call(result)) if result.is_successful and not result.cases else ""
     is_mixing = len(files) > 1 and any(case.path is None for case in tests)
     mixing = frozenset({result.framework} & _BY_FILE if is_mixing else ())
-    if len(files) > 1 and _is_unreadable(result):
+    is_stopped = not cases and not result.is_successful and result.framework in _LOADS_ALL
+    if len(files) > 1 and (is_stopped or _is_unreadable(result)):
         mixing = frozenset({result.framework})
     hushed = frozenset(name for name, case in cases.items() if case.outcome.is_bad and result.is_successful)
     not_run = (unproven,) if unproven and not result.has_no_tests else ()

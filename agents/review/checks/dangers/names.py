@@ -12,7 +12,7 @@ from agents.review.checks.dangers.texts import (
     CALLS,
     GROUPED,
     SENT,
-    Value,
+    Filling,
     flatten,
     list_named,
     list_parameters,
@@ -120,7 +120,9 @@ def find_added(call: SgNode) -> str:
     return ""
 
 
-def follow(parts: Sequence[str | Value], node: SgNode, within: frozenset[str] = frozenset()) -> Iterator[str | Value]:
+def follow(
+    parts: Sequence[str | Filling], node: SgNode, within: frozenset[str] = frozenset()
+) -> Iterator[str | Filling]:
     """A text, with the texts that the names in it were given in the same function instead of the names.
 
     :param node: where it stands.
@@ -140,7 +142,7 @@ def read_kept(name: str, node: SgNode) -> str:
     return "".join(part if isinstance(part, str) else "?" for part in parts)
 
 
-def _follow_one(value: Value, node: SgNode, within: frozenset[str]) -> Iterator[str | Value]:
+def _follow_one(value: Filling, node: SgNode, within: frozenset[str]) -> Iterator[str | Filling]:
     inner = [value] if value.node is None else list(flatten(value.node))
     if len(inner) != 1 or isinstance(inner[0], str):
         for part in inner:
@@ -149,12 +151,12 @@ def _follow_one(value: Value, node: SgNode, within: frozenset[str]) -> Iterator[
         yield from _follow_name(value, node, within)
 
 
-def _follow_name(value: Value, node: SgNode, within: frozenset[str]) -> Iterator[str | Value]:
+def _follow_name(value: Filling, node: SgNode, within: frozenset[str]) -> Iterator[str | Filling]:
     found = _KEPT.search(value.source)
     name = "" if found is None else next(each for each in found.groups() if each)
     if name in within:
         return
-    known = Value(value.source, value.node or node)
+    known = Filling(value.source, value.node or node)
     given = list_given(name, known.node or node) if name and len(within) < _MOST_STEPS else []
     if not given or len(given) > _MOST_TEXTS:
         yield known
@@ -168,12 +170,12 @@ def _follow_name(value: Value, node: SgNode, within: frozenset[str]) -> Iterator
         yield " "
 
 
-def _is_known(text: Sequence[str | Value]) -> bool:
+def _is_known(text: Sequence[str | Filling]) -> bool:
     """Whether something of it is written there, or nothing of it can come from outside, as in an empty list."""
     return any(isinstance(part, str) for part in text) or all(
         is_constant(part.source) or is_number(part.source) or is_list_of_marks(part.source)
         for part in text
-        if isinstance(part, Value)
+        if isinstance(part, Filling)
     )
 
 

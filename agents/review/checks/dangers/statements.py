@@ -31,8 +31,8 @@ from agents.review.checks.dangers.texts import (
     SCOPES,
     SENT,
     SENT_ITSELF,
+    Filling,
     Hole,
-    Value,
     fill,
     flatten,
     is_checked,
@@ -172,7 +172,7 @@ def fill_by_name() -> Shape:
     return either({"kind": "binary_operator", "regex": r"^\w+\s*%"}, {"kind": "call", "regex": r"^\w+\.format\("})
 
 
-def _read_filled(node: SgNode) -> list[str | Value]:
+def _read_filled(node: SgNode) -> list[str | Filling]:
     """The text of :func:`fill_by_name`; nothing if it is none, or if the name was given several or none."""
     sides = read_sides(node)
     if sides is not None and sides[1] == "%":
@@ -213,7 +213,7 @@ def rate(node: SgNode) -> Danger | None:
     return danger if any(_is_given(hole, hole.node or node) for hole in holes) else None
 
 
-def _follow(parts: Sequence[str | Value], node: SgNode) -> Iterator[str | Value]:
+def _follow(parts: Sequence[str | Filling], node: SgNode) -> Iterator[str | Filling]:
     """A text with what the names in it were given, but no value of what is a statement itself: that is rated there."""
     for part in parts:
         followed = list(follow([part], node))
@@ -221,7 +221,7 @@ def _follow(parts: Sequence[str | Value], node: SgNode) -> Iterator[str | Value]
         yield from [text] if _STATEMENT.search(text) else followed
 
 
-def _read_plain(parts: Sequence[str | Value]) -> str:
+def _read_plain(parts: Sequence[str | Filling]) -> str:
     return "".join(part if isinstance(part, str) else "?" for part in parts)
 
 

@@ -82,7 +82,7 @@ _FORMATS = re.compile(r"(?i)(?:^|\W)(?:v?s?printf|format!?|formatted)\s*$")
 
 
 @dataclass(frozen=True)
-class Value:
+class Filling:
     """What is put into a text.
 
     :param source: of it.
@@ -203,15 +203,15 @@ def list_parameters(scope: SgNode) -> list[str]:
     return [name for name in names if name.startswith("$")] or names
 
 
-def list_holes(parts: Sequence[str | Value]) -> Iterator[Hole]:
+def list_holes(parts: Sequence[str | Filling]) -> Iterator[Hole]:
     """Each place of a text where something is put in, from the left."""
     plain = [part if isinstance(part, str) else "?" for part in parts]
     for at, part in enumerate(parts):
-        if isinstance(part, Value):
+        if isinstance(part, Filling):
             yield Hole(part.source, "".join(plain[:at]), "".join(plain[at + 1 :]), part.node)
 
 
-def flatten(node: SgNode, level: int = 0) -> Iterator[str | Value]:
+def flatten(node: SgNode, level: int = 0) -> Iterator[str | Filling]:
     """The text that an expression gives, with what is put into it."""
     kind = node.kind()
     if level > _MOST_LEVELS:
@@ -237,7 +237,7 @@ def flatten(node: SgNode, level: int = 0) -> Iterator[str | Value]:
     elif kind in CALLS:
         yield from _read_call(node, level)
     elif node.is_named():
-        yield Value(node.text(), node)
+        yield Filling(node.text(), node)
 
 
 def _is_choice(node: SgNode) -> bool:
@@ -250,17 +250,17 @@ def _list_chosen(choice: SgNode) -> list[SgNode]:
     return [first, third] if choice.children()[1].text() == "if" else [second, third]
 
 
-def _read_call(node: SgNode, level: int) -> Iterator[str | Value]:
+def _read_call(node: SgNode, level: int) -> Iterator[str | Filling]:
     callee = read_callee(node)
     if _FORMATS.search(callee):
         yield from _read_format(node, level)
     elif _UNCHANGED.search(callee) and (literal := _find_literal(node, level)) is not None:
         yield from flatten(literal, level + 1)
     else:
-        yield Value(node.text(), node)
+        yield Filling(node.text(), node)
 
 
-def _read_literal(node: SgNode) -> Iterator[str | Value]:
+def _read_literal(node: SgNode) -> Iterator[str | Filling]:
     children = [child for child in node.children() if child.is_named()]
     if not children:
         yield node.text().strip("\"'`@$")
@@ -273,7 +273,7 @@ def _read_literal(node: SgNode) -> Iterator[str | Value]:
         elif not kind.endswith(("start", "end")):
             inner = list_named(child)
             source = re.sub(r"^[#$]?\{|\}$", "", child.text()).strip()
-            yield Value(source, inner[0] if len(inner) == 1 and inner[0].text() == source else None)
+            yield Filling(source, inner[0] if len(inner) == 1 and inner[0].text() == source else None)
 
 
 def read_sides(node: SgNode) -> tuple[SgNode, str, SgNode] | None:
@@ -283,12 +283,12 @@ def read_sides(node: SgNode) -> tuple[SgNode, str, SgNode] | None:
     return children[0], children[1].text(), children[2]
 
 
-def _read_format(node: SgNode, level: int) -> Iterator[str | Value]:
+def _read_format(node: SgNode, level: int) -> Iterator[str | Filling]:
     """The text of a call that puts its arguments into another one."""
     items = [item for child in node.children() if child.kind() in ARGUMENTS for item in list_items(child)]
     template = _find_literal(node, level)
     if template is None:
-        yield Value(node.text())
+        yield Filling(node.text())
         return
     text = template.text()
     at = next((at + 1 for at, item in enumerate(items) if item.source == text), 0)
@@ -303,31 +303,31 @@ def _find_literal(node: SgNode, level: int) -> SgNode | None:
     return next((found for each in node.children() if (found := _find_literal(each, level + 1)) is not None), None)
 
 
-def fill(parts: Sequence[str | Value], sources: Sequence[Value]) -> Iterator[str | Value]:
+def fill(parts: Sequence[str | Filling], sources: Sequence[Filling]) -> Iterator[str | Filling]:
     """Puts values where a text has marks for them: ``%s``, ``{}``, ``{0}`` or ``{name}``."""
     waiting = list(sources)
     mark = re.compile(
         r"%(?:\((?P<name>\w+)\))?[-+#0 ]*\d*(?:\.\d+)?(?P<letter>[a-zA-Z])|\{(?P<key>\w*)(?:[:!][^{}]*)?\}"
     )
     for part in parts:
-        if isinstance(part, Value):
+        if isinstance(part, Filling):
             yield part
             continue
         at = 0
         for found in mark.finditer(part):
             named = found["name"] or (found["key"] if found["key"] and not found["key"].isdigit() else None)
-            value = Value(named) if named else waiting.pop(0) if waiting else Value("value")
+            value = Filling(named) if named else waiting.pop(0) if waiting else Filling("value")
             yield part[at : found.start()]
-            yield Value("0") if found["letter"] in tuple("dixXfgeu") else value
+            yield Filling("0") if found["letter"] in tuple("dixXfgeu") else value
             at = found.end()
         yield part[at:]
 
 
-def list_items(node: SgNode) -> list[Value]:
+def list_items(node: SgNode) -> list[Filling]:
     """Arguments, or the values of a tuple."""
     if node.kind() in ARGUMENTS or node.kind() in ("tuple", "list", "array", "parenthesized_expression"):
-        return [Value(child.text(), child) for child in list_named(node)]
-    return [Value(node.text(), node)]
+        return [Filling(child.text(), child) for child in list_named(node)]
+    return [Filling(node.text(), node)]
 
 
 def list_named(node: SgNode) -> list[SgNode]:

@@ -57,6 +57,28 @@ async def test_what_else_is_not_there_is_told(earlier: Earlier, runner: str) -> 
     assert "cannot load such file -- nowhere" in found.not_run[0], found
 
 
+@pytest.mark.parametrize(
+    ("runner", "other"),
+    [
+        ("rspec", {"perf/sums_spec.rb": "require 'nowhere'\nRSpec.describe('speed') { it('is fast') { } }\n"}),
+        (
+            "minitest",
+            {"test/speed_test.rb": "require 'nowhere'\nclass SpeedTest < Minitest::Test\n  def test_it; end\nend\n"},
+        ),
+    ],
+)
+async def test_a_file_that_cannot_be_loaded_keeps_no_other_from_running(
+    earlier: Earlier, runner: str, other: dict[str, str]
+) -> None:
+    example = EXAMPLES[runner]
+    if not has_program(example.needs):
+        pytest.skip(f"no {example.needs} here")
+    change = {**example.change("lost"), **{path: f"{text}\n# touched\n" for path, text in other.items()}}
+    found = await earlier({**example.files, **other}, change)
+    assert [(each.path, each.outcome.value) for each in found.tests] == [(example.test, "lost")], found
+    assert f"{next(iter(other))} could not be run before the change, either" in found.not_run[0]
+
+
 @pytest.mark.skipif(not has_program("rspec"), reason="no rspec here")
 async def test_a_file_that_loads_only_after_another_one_runs_in_the_order_of_all(earlier: Earlier) -> None:
     example = EXAMPLES["rspec"]

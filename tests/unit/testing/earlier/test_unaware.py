@@ -65,3 +65,14 @@ async def test_a_program_that_knows_its_tests(earlier: Earlier, runner: str, *, 
     told = [(each.path, each.outcome.value, each.shared_path) for each in found.tests]
     assert told == is_worse * [(example.test, "lost", example.sums)], found
     assert found.holding == (not is_worse)
+
+
+@pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")
+@pytest.mark.parametrize("is_worse", [True, False], ids=["and stays as it was for users", "and is mended for users"])
+async def test_a_failing_test_that_the_program_knows(earlier: Earlier, *, is_worse: bool) -> None:
+    example = EXAMPLES["unittest"]
+    program = ASKING["unittest"] if is_worse else ASKING["unittest"].replace("a - b", "b + a")
+    red = {**example.files, example.sums: "def add(a, b):\n    return a - b\n"}
+    found = await earlier(red, {example.sums: program})
+    told = [(each.fate.value, each.shared_path) for each in found.lost]
+    assert told == is_worse * [("noticed", example.sums)], found
