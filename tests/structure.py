@@ -33,8 +33,8 @@ MOST_ROOMS = 20
 """Modules and folders at the top of ``pipeline``."""
 
 MOST_IMPORTS = 22
-_LIKE_A_LIBRARY = {"domain.value"}  # the base of values, in the place of pydantic's, which is not counted
 """Modules of ours that one file imports, or imports names from."""
+_LIKE_A_LIBRARY = {"domain.value"}  # the base of values, in the place of pydantic's, which is not counted
 
 IMPORTING_MORE: Mapping[str, int] = {
     "pipeline/deliveries/commands/show.py": 30,
