@@ -251,7 +251,7 @@ class Objects:
     async def blobs(self, tree: str, paths: Sequence[bytes]) -> dict[bytes, str]:
         """The regular files with ordinary names among these paths of a commit or tree: path → blob."""
         ordinary = _fit_command_line([path for path in paths if to_printable(path).encode() == path])
-        found = await self._find_files(tree, ordinary) if ordinary else {}
+        found = await self._find_files(tree, ordinary)
         return {path.encode(): blob for path, blob in found.items()}
 
     async def _sizes(self, blobs: Collection[str]) -> dict[str, int]:
@@ -279,10 +279,12 @@ class Objects:
         """What the tree has of the files that mark folders of the entries as copies; a change cannot bring its own."""
         wanted = {mark.encode() for entry in entries for mark in list_marks(entry.name)}
         paths = _fit_command_line(sorted(wanted, key=lambda path: (path.count(b"/"), path)))
-        return frozenset(await self._find_files(tree, paths)) if paths else frozenset()
+        return frozenset(await self._find_files(tree, paths))
 
     async def _find_files(self, tree: str, paths: Sequence[bytes]) -> dict[str, str]:
         """The regular files with these paths in a tree: path → blob."""
+        if not paths:
+            return {}  # git would list the whole folder
         listed = await self.git.run("ls-tree", "-z", "--full-tree", "--end-of-options", tree, "--", *paths)
         found: dict[str, str] = {}
         for line in listed.stdout.split(b"\0"):

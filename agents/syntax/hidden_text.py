@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -40,26 +40,32 @@ from domain.text.places import (
 
 _TEXT = re.compile(r"comment|string|char|text|heredoc|regex|template_literal|line_str|quasi|shebang")
 _COMMENT, _PROSE = re.compile(r"comment|shebang"), re.compile(r"^(jsx_)?text$")
+_BEGINS_PHP = re.compile(r"(?:#!.*\n)?\s*<\?php\b", re.IGNORECASE)
+_TAKES_NAMES = re.compile(r"encapsed_string$|heredoc$")
+_PUT_IN_BY_PHP = re.compile(r"(?<!\\)\$\{?[^\W\d]\w*(?:->\w*)*$")
+"""What PHP takes for a name within a string, up to a character that it takes for a part of it, too."""
 _CODE_IN_TEXT = re.compile(r"^(interpolation|interpolated_expression|template_substitution|command_substitution)$")
 
 
 def find_hidden_text(request: Any) -> JsonValue:
     """The places on added lines of a file where people read something else than machines.
 
-    :param request: ``path``, ``text`` at head, the numbers of ``added`` lines, and whether the text ``is_whole``: of a
-        large file the other lines are empty, so that it is not parsed.
+    :param request: ``path``, ``text`` at head, the numbers of ``added`` lines, whether the text ``is_whole``: of a
+        large file the other lines are empty, so that it is not parsed; and what the ``others`` of the change have of
+        the words that its words look like.
     """
     path, text = request["path"], request["text"]
     lines = text.split("\n")
     odd = [(n, lines[n - 1]) for n in request["added"] if n <= len(lines) and may_deceive(path, lines[n - 1])]
     return [
         {"line": number, "kind": found.kind.value, "codes": found.codes, "text": found.text}
-        for number, found in _find(path, text, odd, is_whole=request.get("is_whole", True))
+        for number, found in _find(request, odd)
     ]
 
 
-def _find(path: str, text: str, odd: Sequence[tuple[int, str]], *, is_whole: bool) -> Iterator[tuple[int, HiddenText]]:
-    language = find_language(path) if is_whole else None
+def _find(request: Any, odd: Sequence[tuple[int, str]]) -> Iterator[tuple[int, HiddenText]]:
+    path, text = request["path"], request["text"]
+    language = _find_language(path, text) if request.get("is_whole", True) else None
     if is_document(path):
         known, fenced = read_words(text), list_fenced_lines(text.split("\n"))
         found = (
@@ -77,20 +83,27 @@ def _find(path: str, text: str, odd: Sequence[tuple[int, str]], *, is_whole: boo
             for number, line in odd
         )
     else:
-        code = _Code(path, text, None if language in DATA else language)
+        code = _Code(path, text, None if language in DATA else language, request.get("others", ()))
         found = ((number, find_line_end(path, line) or code.find(number, line)) for number, line in odd)
     controls = {number: find_control(line) for number, line in odd}
     yield from ((number, each) for number, first in found if (each := first or controls[number]) is not None)
 
 
+def _find_language(path: str, text: str) -> str | None:
+    """The language of a file by its name; PHP, whose files have names of all kinds, by how they must begin."""
+    is_php = not runs_as_text(path) and _BEGINS_PHP.match(text) is not None
+    return find_language(path) or ("php" if is_php else None)
+
+
 class _Code:
     """A program; it is parsed when the first suspicion comes up, if there is a parser."""
 
-    def __init__(self, path: str, text: str, language: str | None) -> None:
+    def __init__(self, path: str, text: str, language: str | None, others: Collection[str]) -> None:
+        self._others = frozenset(others)
         self._path, self._text, self._language = path, text, language
         self._root: SgNode | None = None
         self._lines = text.split("\n")
-        self._is_program = runs_as_text(path) or text.startswith("#!")
+        self._is_program = language is not None or runs_as_text(path) or text.startswith("#!")
         self._scripts = list_script_lines(self._lines) if language is None else frozenset[int]()
         self._children: dict[tuple[int, int], tuple[Sequence[SgNode], Sequence[tuple[int, int]]]] = {}
 
@@ -104,7 +117,7 @@ class _Code:
                 if script in rest and self._find_part(number, line, at) is None:
                     rest.remove(script)
                     of_names.add(script)
-        return replace(read, of_names=frozenset(of_names))
+        return replace(read, ascii=read.ascii | self._others, of_names=frozenset(of_names))
 
     def _find_part(self, number: int, line: str, column: int) -> LinePart | None:
         """The part of a line that is no code and holds a column, with a parser or without."""
@@ -148,7 +161,7 @@ class _Code:
                 found = None
             elif _TEXT.search(node.kind()) and found is None:
                 found = node
-        if found is None:
+        if found is None or (_TAKES_NAMES.match(found.kind()) and _PUT_IN_BY_PHP.search(line[:column])):
             return None
         where = found.range()
         start = where.start.column if where.start.line == number - 1 else 0

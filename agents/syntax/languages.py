@@ -10,7 +10,7 @@ _SUFFIXES = {
     "tsx": "tsx",
     "go": "go",
     "java": "java",
-    "ruby": "rb rake gemspec",
+    "ruby": "rb rake gemspec ru podspec jbuilder thor",
     "php": "php",
     "csharp": "cs",
     "rust": "rs",

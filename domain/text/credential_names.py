@@ -35,7 +35,7 @@ _JOINS = r"""
 """
 _NAMED = re.compile(
     rf"""
-    (?P<name>(?i:pass(?:word|wd|phrase|code)?|pwd|pw|psk|contrase[nñ]a|secret|token|(?<=[a-z_-])key)[\w-]{{0,60}}+)
+    (?P<name>(?i:pass(?:word|wd|phrase|code)?|pwd|pw|psk|contrase[nñ]a|secret|token|(?<=[a-z_-])key|(?<=[a-z_-])seed)[\w-]{{0,60}}+)
     \\?["'`]?\]?{_JOINS}
     (?:[bBuUrRL@]?\\?(?P<quote>["'`])(?P<quoted>(?:(?!\\?(?P=quote))[^\n]){{4,300}})\\?(?P=quote)
     |  (?P<plain>[^\s"'`,;|&<>(){{}}\[\]\\]{{4,300}}+))
@@ -51,7 +51,8 @@ _PASSWORD_NAME = re.compile(
     re.IGNORECASE,
 )
 _KEY_NAME = re.compile(
-    rf"(?:secret|(?:{_KEYED})[_-]?key|(?:^|[^a-z]|(?-i:(?<=[a-z])(?=T)))token)[\d_]*$", re.IGNORECASE
+    rf"(?:secret|(?:{_KEYED})[_-]?key|(?:^|[^a-z]|(?-i:(?<=[a-z])(?=T)))token|(?:otp|mfa|2fa|factor)[_-]?seed)[\d_]*$",
+    re.IGNORECASE,
 )
 _LONGER_NAME = re.compile(
     rf"passw(?:ord|d)|passphrase|pwd|contrase[nñ]a|secret|(?:{_KEYED})_?key|(?:db|database|key)_?pass",
@@ -235,8 +236,8 @@ def _is_below_section(match: re.Match[str], before: str) -> bool:
 
 
 NAMED = CredentialPlace(
-    ("pass", "pwd", "pw", "psk", "contrase", "secret", "token", "key"),
-    re.compile(r"pass|pw|psk|contrase|secret|token|(?<=[a-z_-])key"),
+    ("pass", "pwd", "pw", "psk", "contrase", "secret", "token", "key", "seed"),
+    re.compile(r"pass|pw|psk|contrase|secret|token|(?<=[a-z_-])(?:key|seed)"),
     _NAMED,
     _read_named,
 )

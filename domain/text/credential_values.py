@@ -54,9 +54,26 @@ def is_credential(value: str) -> bool:
     """Whether a value is hard to guess, and not a word, name, path or template."""
     if not 8 <= len(value) <= 200 or any(character.isspace() for character in value):
         return False
-    if not _DIGIT.search(value) or is_placeholder(value) or _REFERENCE.search(value) or _FOR_READERS.search(value):
+    if not _DIGIT.search(value) or is_placeholder(value) or _FOR_READERS.search(value):
+        return False
+    if _REFERENCE.search(value) and not _is_seed(value):
         return False
     return sum(bool(kind.search(value)) for kind in _KINDS) >= 2 and measure_entropy(value) >= 2.75
+
+
+_SEED = re.compile(r"(?=[A-Z]*[2-7]+[A-Z])[A-Z2-7]+={0,6}")
+_SEED_LENGTHS = frozenset({16, 26, 32, 52, 56, 64})
+"""Characters of 10, 16, 20, 32, 35 and 40 bytes in Base32 (RFC 4648, 6), as RFC 4226, RFC 6238 and common generators
+have them."""
+_OF_EXAMPLES = "JBSWY3DP"
+
+
+def _is_seed(value: str) -> bool:
+    """Whether a value that looks like a constant's name is what a machine drew for one-time passwords."""
+    bare = value.rstrip("=")
+    if not _SEED.fullmatch(value) or len(bare) not in _SEED_LENGTHS or bare.startswith(_OF_EXAMPLES):
+        return False
+    return not base64.b32decode(bare + "=" * (-len(bare) % 8)).isascii()
 
 
 _STANDS_FOR_ONE = re.compile(

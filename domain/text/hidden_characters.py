@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -47,7 +47,7 @@ class HiddenText:
     @property
     def codes(self) -> str:
         """Its characters beyond ASCII, as ``U+202E``: each once, a few."""
-        shown = [char for char in self.text if not char.isascii() or char < " "]
+        shown = [char for char in self.text if not (char.isascii() and char.isprintable())]
         named = list(dict.fromkeys(f"U+{ord(char):04X}" for char in shown)) or [self.text]
         return ", ".join(named[:_MOST_NAMED]) + (" …" if named[_MOST_NAMED:] else "")
 
@@ -82,8 +82,11 @@ def may_deceive(path: str, line: str) -> bool:
 
 # --- terminals ---------------------------------------------------------------------------------------------
 
-_OBEYED = re.compile(r"[\x08\x0e\x0f]|\x1b(?=[\[\]PX^_78DEMck()*+])|[\x84\x8d\x90\x98\x9b\x9d-\x9f]|\r")
-"""What moves the cursor, erases or hides in a terminal (ECMA-48), wherever it stands; also a return within a line."""
+_OBEYED = re.compile(r"[\x08\x0e\x0f]|\x1b(?=[#%(-/]*[0-\[\]-~])(?![=>HNO])|[\x84\x8d\x90\x98\x9b\x9d-\x9f]|\r")
+"""What moves the cursor, erases or hides in a terminal (ECMA-48), wherever it stands; also a return within a line.
+
+That is each sequence that ESC begins (ECMA-35, 13.2), but for those that keys send, which hide nothing.
+"""
 _MILD = re.compile(r"[\x80-\x9f]|\x1b\[(?!(?:(?!0*[34]8;)\d*;)*0*8[;m])[\d;:]*[m$%]")
 """What few terminals obey in UTF-8, and colours (Select Graphic Rendition), but for what conceals."""
 
@@ -104,8 +107,8 @@ _UNSEEN = re.compile(
     "|(?P<private>[\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd]+)"
     "|(?P<invisible>[\x7f-\x84\x86-\x9f]+)"
 )
-_SPACED = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte", ".astro", ".cs")
-"""Where any space of Unicode is white space (ECMA-262 12.2, C# 6.3.4): it is no part of a name there."""
+_SPACED = (".jl", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte", ".astro", ".cs")
+"""Where any space of Unicode is white space (ECMA-262 12.2, C# 6.3.4, Julia's ``isspace``): it is no part of a name."""
 
 
 def find_unseen(path: str, line: str) -> Iterator[HiddenText]:
@@ -266,7 +269,8 @@ _ALIKE_ROWS = (
     ("асеорхуіјѕһԁԛԝӏАВЕКМНОРСТХУІЈЅԌҮ", "aceopxyijshdqwlABEKMHOPCTXYIJSGY"),  # Cyrillic
     ("οΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "oABEZHIKMNOPTYX"),  # Greek, those that mean nothing beside Latin ones
     ("\u03c5\u03bd", "uv"),  # Greek letters of formulas: they deceive in longer words only
-    ("\u0131\u0251\u0261", "iag"),  # Latin letters of their own: they deceive as a word of the file only
+    ("\u0131\u0251\u0261", "iag"),  # Latin letters of their own: they deceive as a known word or in a host's name only
+    ("\u0237\u1d04\u1d0f\u1d1c\u1d20\u1d21\u1d22\ua731", "jcouvwzs"),  # those that no language is written with
     ("օսհցզ", "ouhgq"),  # Armenian
     ("סוןט", "olIv"),  # Hebrew
     ("ᎠᎡᎢᎪᏟᎬᎻᎫᏦᏞᎷᏢᏚᏙᎳᏃ", "DRTACEHJKLMPSVWZ"),  # Cherokee
@@ -275,6 +279,9 @@ _ALIKE = {ord(theirs): latin for other, row in _ALIKE_ROWS for theirs, latin in 
 _LIKE_LATIN = frozenset(map(chr, _ALIKE))
 _LATIN_ALIKE = frozenset(_ALIKE.values())
 _OF_FORMULAS = frozenset("\u03c5\u03bd")
+_LATIN_OF_THEIR_OWN = frozenset("\u0131\u0251\u0261")
+_OF_NO_LANGUAGE = frozenset("\u0237\u1d04\u1d0f\u1d1c\u1d20\u1d21\u1d22\ua731")
+_WITH_DOTLESS_I = (".tr", ".az")
 _LONG_WORD = 4  # letters: formulas have shorter ones, as a frequency with its index
 _MARKS_ON_LETTERS = "\u0300-\u036f"
 _WORD = re.compile(rf"[^\W\d][\w${_MARKS_ON_LETTERS}]*")
@@ -282,10 +289,12 @@ _MARK_ON_LETTER = re.compile(f"[{_MARKS_ON_LETTERS}]")
 _LIKE_SIGNS = re.compile("[\u01c0\u01c1\u01c3\u02d0\ua4fd\ua4f8\ua789]")
 """Letters that look like ``|``, ``!``, ``:`` or ``.``: an assignment to such a name reads as a comparison."""
 _PARTS = re.compile(r"[\d_$]+")
-_IMITATION = re.compile(rf"(?<![^\W\d_])[{''.join(_LIKE_LATIN)}]{{3,}}(?![^\W\d_])")
-_HOST = re.compile(r"(?:://(?:[^\s/@\"'<>]*@)?|(?<=[\w.+-])@)((?:[^\W_](?:[\w-]*)\.)+[A-Za-z]{2,})(?![\w.])")
+_IMITATION = re.compile(rf"(?<![^\W\d_])[{''.join(_LIKE_LATIN)}]{{2,}}(?![^\W\d_])")
+_HOST = re.compile(
+    r"(?:://(?:[^\s/@\"'<>]*@)?|(?<=[\w.+-])@|(?<=[\"'])(?=[\w.-]+/))((?:[^\W_](?:[\w-]*)\.)+[A-Za-z]{2,})(?![\w.])"
+)
 _HOST_PART = re.compile(r"[^\W_]+")
-_SHORTEST = 3  # letters of a word that is taken for another one as a whole
+_SHORTEST = 2  # letters of a word that is taken for another one as a whole
 _STYLED = ("MATHEMATICAL", "FULLWIDTH")
 _RARE = frozenset(
     {"COPTIC", "LISU", "CHEROKEE", "DESERET", "RUNIC", "OSAGE", "TIFINAGH", "GOTHIC", "VAI", "CARIAN", "LYCIAN", "OLD"}
@@ -364,9 +373,16 @@ def find_false_host(line: str) -> HiddenText | None:
         return None
     for match in _HOST.finditer(line):
         for part in _HOST_PART.finditer(match[1]):
-            if not part[0].isascii() and (mixes(part[0]) or imitates(part[0])):
-                return HiddenText(Deception.look_alike, match.start(1) + part.start(), part[0])
+            word = part[0]
+            if not word.isascii() and (mixes(word) or imitates(word) or _is_latin_double(word, match[1])):
+                return HiddenText(Deception.look_alike, match.start(1) + part.start(), word)
     return None
+
+
+def _is_latin_double(part: str, host: str) -> bool:
+    """Whether a part of a host's name differs from one of ASCII letters by letters alone that the country has not."""
+    is_foreign = not host.lower().endswith(_WITH_DOTLESS_I)
+    return is_foreign and not _LATIN_OF_THEIR_OWN.isdisjoint(part) and to_plain(part).isascii()
 
 
 def fold_alike(text: str) -> str:
@@ -379,6 +395,12 @@ def to_plain(word: str) -> str:
     return unicodedata.normalize("NFKC", _MARK_ON_LETTER.sub("", word).translate(_ALIKE))
 
 
+def list_plain(lines: Iterable[str]) -> frozenset[str]:
+    """The words of ASCII letters that other words of some lines look like."""
+    odd = {word for line in lines if not line.isascii() for word in _WORD.findall(line) if not word.isascii()}
+    return frozenset(filter(str.isascii, map(to_plain, odd)))
+
+
 def is_of_other_script(word: str) -> bool:
     """Whether it has letters that are not Latin."""
     return any(char.isalpha() and not char.isascii() and _find_script(char) != "LATIN" for char in word)
@@ -388,6 +410,8 @@ def _is_double(word: str, known: FileWords) -> bool:
     plain = to_plain(word)
     shortest = _LONG_WORD if _MARK_ON_LETTER.search(word) else _SHORTEST  # formulas have marks on short names
     if len(plain) < shortest or plain == word or not plain.isascii():
+        return False
+    if len(plain) == _SHORTEST and not (_OF_FORMULAS.isdisjoint(word) and imitates(word)):
         return False
     return plain in known.ascii or imitates(word, known.of_names)
 
@@ -417,6 +441,8 @@ def _mixes_scripts(part: str) -> bool:
     if not _OF_FORMULAS.isdisjoint(other) and len(part) < (_LONG_WORD + 1 if "\u03bd" in part else _LONG_WORD):
         return False
     if any(_find_script(char) in _RARE for char in other):
+        return True
+    if len(part) >= _LONG_WORD and not _OF_NO_LANGUAGE.isdisjoint(part) and to_plain(part).isascii():
         return True
     return bool(other) and (len(styled) == len(other) or _LIKE_LATIN.issuperset(other) or _is_slip(latin, other))
 

@@ -218,13 +218,16 @@ def find_turned_in(line: str, place: LinePart) -> HiddenText | None:
 def is_harmful(line: str, suspect: HiddenText, place: LinePart | None, known: FileWords) -> bool:
     """Whether invisible characters, or a look-alike word, deceive where they stand.
 
-    In a string they do if programs compare it or put a value there: a short name of ASCII letters otherwise.
+    In a string they do if programs compare it or put a value there: a short name of ASCII letters otherwise. So they do
+    as all that an element holds.
 
     :param place: that holds it; None if it is code.
     """
     if place is None or suspect.is_message:
         return True
-    if place.kind in (PlaceKind.comment, PlaceKind.prose):
+    if place.kind is PlaceKind.prose:
+        return suspect.kind is Deception.look_alike and _is_value_of_element(line, suspect)
+    if place.kind is PlaceKind.comment:
         return False
     text = line[place.start : place.end]
     if suspect.kind in _UNSEEN_IN_NAMES:
@@ -238,6 +241,16 @@ def is_harmful(line: str, suspect: HiddenText, place: LinePart | None, known: Fi
         return True
     word = suspect.text[1:] if line[suspect.column - 1 : suspect.column] == "\\" else suspect.text  # an escape
     return is_of_other_script(word) and _is_taken_for_name(word, text, place.kind, known)
+
+
+def _is_value_of_element(line: str, suspect: HiddenText) -> bool:
+    """Whether a word of several scripts is part of a name, which alone stands between two tags: programs read it so."""
+    before = re.search(r">\s*[\w.:/@-]*$", line[: suspect.column])
+    after = re.match(r"[\w.:/@-]*\s*</", line[suspect.column + len(suspect.text) :])
+    if before is None or after is None:
+        return False
+    name = before[0] + to_plain(suspect.text) + after[0]
+    return name.isascii() and is_of_other_script(suspect.text) and mixes(suspect.text)
 
 
 def _is_taken_for_name(word: str, text: str, kind: PlaceKind, known: FileWords) -> bool:

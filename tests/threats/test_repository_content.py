@@ -12,11 +12,14 @@ import pytest_asyncio
 from sqlalchemy import func, select
 
 from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY
+from agents.review.reviewer import check
 from agents.toolbox import Toolbox
+from domain.config.configuration import Configuration
 from domain.config.review import Linter
 from domain.errors import Recovery
 from memory.db.tables.findings import FindingRow
 from safety.impact import list_unread
+from safety.risk import PullRequestAuthor
 from tests.stories.driver import Story
 from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import check_files, sarif
@@ -774,3 +777,14 @@ async def test_t_r14_a_change_with_a_hundred_thousand_findings(story: Story) -> 
     assert len(comment.body) < 10_000
     async with story.forge.services.database.transaction() as session:
         assert await session.scalar(select(func.count()).select_from(FindingRow)) == 200
+
+
+@in_toolbox
+async def test_t_r13_a_new_file_that_is_taken_for_one_of_the_base(author: Author, toolbox: Toolbox) -> None:
+    async def compare_nothing() -> None: ...
+
+    base, head = author.commit({"main.py": "x = 1\n"}), author.commit({"ma\u0131n.py": "x = 2\n"})
+    code = Objects(Git(author.tree / ".git"))
+    change, asked = await code.change(base, head), PullRequestAuthor()
+    checked = await check(change, code, toolbox, Configuration(), asked, compare_nothing, trusted=True)
+    assert [each.path for each in checked.findings if each.rule == "hidden-text/name"] == ["ma\u0131n.py"]

@@ -1,7 +1,8 @@
 """Layer 2 for every text file: what readers cannot see on added lines ("Trojan Source"), in a warm worker."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from functools import partial
 from typing import Any, cast
 
 from pydantic import JsonValue
@@ -11,7 +12,7 @@ from agents.review.checks.worker_pool import WorkerBudget, run_each
 from domain.paths import holds_prose, is_document
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from domain.text.escaping import strip_invisible
-from domain.text.hidden_characters import Deception, may_deceive
+from domain.text.hidden_characters import Deception, list_plain, may_deceive, read_words
 
 _MESSAGES = {
     Deception.direction: (
@@ -54,18 +55,30 @@ def is_for(file: CheckedFile) -> bool:
     return any(may_deceive(file.path, text) for text in file.change.added_lines.values())
 
 
-async def check(files: Sequence[CheckedFile], shift: WorkerBudget) -> ToolReport:
-    """Look at the added lines of all files."""
-    answers, problem = await run_each(files, _request, lambda file: file.path, "hidden text", shift)
+async def check(files: Sequence[CheckedFile], changed: Sequence[CheckedFile], shift: WorkerBudget) -> ToolReport:
+    """Look at the added lines of files.
+
+    :param changed: all of the change, whose words others may be taken for.
+    """
+    request = partial(_request, others=await asyncio.to_thread(_find_doubles, files, changed))
+    answers, problem = await run_each(files, request, lambda file: file.path, "hidden text", shift)
     return await asyncio.to_thread(_report, answers, len(files), problem)
 
 
-def _request(file: CheckedFile) -> JsonValue:
+def _find_doubles(files: Sequence[CheckedFile], changed: Sequence[CheckedFile]) -> Set[str]:
+    """The words of the change, before and after it, that words of the added lines look like."""
+    wanted = {word for file in files for word in list_plain(file.change.added_lines.values())}
+    texts = ("\n".join(lines) for file in changed for lines in (file.head_lines, file.base_lines) if wanted)
+    return {word for text in texts for word in wanted & read_words(text).ascii}
+
+
+def _request(file: CheckedFile, others: Set[str]) -> JsonValue:
     added = file.change.added_lines
     is_whole = len(file.head) <= _LARGEST
     lines = file.head_lines
     text = file.head_text if is_whole else "\n".join(line if n in added else "" for n, line in enumerate(lines, 1))
-    return {"path": file.path, "text": text, "added": [*added], "is_whole": is_whole}
+    known: list[JsonValue] = [*sorted(others & list_plain(added.values()))]
+    return {"path": file.path, "text": text, "added": [*added], "is_whole": is_whole, "others": known}
 
 
 def _report(answers: Sequence[tuple[CheckedFile, JsonValue]], files: int, problem: str | None) -> ToolReport:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from agents.review.checks import avoidance, credentials, file_names, workflows
 from agents.review.checks.avoidance import AvoidanceCheck
@@ -35,6 +35,7 @@ async def run_checks(
     locks: ComparedLocks = NO_LOCKS,
     toolbox: Toolbox,
     first_party: Sequence[str] = (),
+    doubles: Collection[str] = (),
     linter_files: Mapping[str, bytes] | None = None,
     origin: CodeOrigin = CodeOrigin.stranger,
     avoided: AvoidanceCheck = _USUAL,
@@ -47,6 +48,7 @@ async def run_checks(
     :param dependencies: the code host's comparison; None where there is none.
     :param locks: what the changes of lock files come to.
     :param first_party: the repository's own top-level packages; without them the order of imports is not checked.
+    :param doubles: those of :func:`agents.review.checks.file_names.list_doubles` that the merge base has.
     :param linter_files: the merge base's files that the configured linters want, by path.
     :param origin: whose code it is; a tool that may not read it here is named as missing in its layer.
     :param avoided: how it is looked for places where the change gives up in disguise.
@@ -61,7 +63,7 @@ async def run_checks(
         await asyncio.to_thread(write_versions, folder, written)
         giving_up = avoidance.check(change, versions, avoided, toolbox, origin)
         outcomes = list(await asyncio.gather(*(_run_tool(tool) for tool in tools), giving_up))
-    if odd := file_names.find_deceiving(change):
+    if odd := file_names.find_deceiving(change, doubles):
         report = ToolReport(head=odd, files=len(change.files))
         outcomes.append(ToolExecution(CheckName.hidden_text, Layer.security, report, 0.0))
     if dependencies is not None:

@@ -143,7 +143,7 @@ class Checks:
 
     def _search_hidden_text(self) -> CheckTool | None:
         files = [file for file in self.files if hidden_text.is_for(file)]
-        search = partial(hidden_text.check, files, self._shift)
+        search = partial(hidden_text.check, files, self.files, self._shift)
         return self._worker(CheckName.hidden_text, Layer.security, search) if files else None
 
     def _search_credentials(self) -> CheckTool | None:

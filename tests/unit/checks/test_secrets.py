@@ -94,6 +94,29 @@ def test_no_service_is_without_a_sample() -> None:
     assert {token.rule for token in SERVICE_TOKENS} <= {kind for kind, _ in TOKENS}
 
 
+SEED = "KV5KFKRC6NZQUYML"
+"""As a machine draws it for one-time passwords: Base32 of bytes that are no text."""
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.py", 'totp_secret = "@"'),
+        ("a.js", "const twoFactorSecret = '@'"),
+        ("a.rb", "otp_seed: '@',"),
+        (".env", "MFA_SEED=@"),
+        ("a.yml", "mfa_seed: @"),
+        ("a.yml", "uri: otpauth://totp/Forge:alice@site.io?secret=@&issuer=Forge"),
+    ],
+)
+def test_a_seed_of_one_time_passwords(path: str, text: str) -> None:
+    line = text.replace("@s", "%40s").replace("@", SEED)
+    assert [hit.kind for hit in scan(path, [(1, line)], [])] == ["keyword"]
+    assert SEED not in redact(line)
+    for harmless in ("JBSWY3DPEHPK3PXP", "GEZDGNBVGY3TQOJQ", "TWO_FACTOR_SEED2", "WITHCONSTANTNAME"):
+        assert scan(path, [(1, line.replace(SEED, harmless))], []) == [], harmless
+
+
 def test_leaves_alone() -> None:
     assert [(path, line) for path, line in HARMLESS if scan(path, [(7, line)], [])] == []
 

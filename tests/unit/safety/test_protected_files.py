@@ -84,6 +84,12 @@ ASKS = [
     ".lighthouse/jenkins-x/triggers.yaml",
     ".deployment",
     "railpack.json",
+    "web/.deployment",
+    "web/railpack.json",
+    "web/nixpacks.toml",
+    "web/railway.json",
+    "web/Procfile",
+    "infra/render.yaml",
     ".werft/build.yaml",
     ".pipelines/release.yml",
 ]

@@ -230,6 +230,11 @@ async def test_files_of_a_commit_by_glob(author: Author):
     assert await objects.read_matching(base, (), 9) == {}
 
 
+async def test_no_file_is_read_where_none_is_asked_for(author: Author):
+    base = author.commit({"a.py": "x\n"})
+    assert await Objects(Git(author.tree / ".git")).read(base, ()) == {}
+
+
 async def test_a_project_too_large_to_list_is_taken_for_one_with_tests(author: Author):
     class Small(Git):
         async def run(self, *arguments: str | bytes, **given: Any) -> GitOutput:
