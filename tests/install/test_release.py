@@ -85,6 +85,12 @@ def test_only_a_tag_publishes() -> None:
     assert f"\n    {if_tagged}\n" in release
 
 
+def test_a_release_has_the_wheel_that_its_test_installed() -> None:
+    tested, released = WORKFLOW.read_text().split("  image:\n")
+    assert re.search(r'bin/wheel .*pipx install .*"\$\(forge --version\)"', tested, re.DOTALL)
+    assert re.search(r"bin/wheel dist\n.*gh release create .*dist/forge_app-\*\.whl", released, re.DOTALL)
+
+
 def test_every_action_is_pinned_to_a_commit() -> None:
     used = re.findall(r"uses: (\S+)( # v\d+\.\d+\.\d+)?", WORKFLOW.read_text())
     assert used
