@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import structlog
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 
 import migrations
 from bot.settings import Installation
@@ -21,14 +21,24 @@ async def open_database(settings: Installation) -> AsyncGenerator[Database]:
     """Open the database of these settings, for a command or a check.
 
     :raises ForgeError: if its schema is not this version's; only `forge migrate`, `serve` and `worker` migrate.
+    :raises ConfigurationError: if it is a file that is damaged, or not a database.
     """
     engine = sync_engine(settings.database_url)
     try:
         if not await asyncio.to_thread(migrations.is_current, engine):
             raise ForgeError("The database does not have this version's schema.", "Run `forge migrate` first.")
+        async with _open_current(settings.database_url) as database:
+            yield database
+    except DBAPIError as error:
+        _refuse_damaged(error, engine)
+        raise
     finally:
         engine.dispose()
-    database = Database(settings.database_url)
+
+
+@asynccontextmanager
+async def _open_current(url: str) -> AsyncGenerator[Database]:
+    database = Database(url)
     try:
         yield database
     finally:
@@ -44,7 +54,7 @@ async def migrate(engine: Engine) -> None:
     :raises ConfigurationError: if it belongs to another version, or is not a database.
     :raises DatabaseUnavailable: if it cannot be reached or written.
     """
-    where = engine.url.set(drivername=engine.dialect.name).render_as_string(hide_password=True)
+    where = _name(engine)
     try:
         pending = await asyncio.to_thread(migrations.count_pending, engine)
         if pending:
@@ -58,11 +68,24 @@ async def migrate(engine: Engine) -> None:
             "Check the setting, that the database is there, and that Forge may write to it.",
         ) from None
     except DBAPIError as error:
-        if not isinstance(error.orig, sqlite3.DatabaseError) or isinstance(error, OperationalError):
-            raise
+        _refuse_damaged(error, engine)
+        raise
+
+
+_DAMAGES = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
+
+
+def _refuse_damaged(error: DBAPIError, engine: Engine) -> None:
+    """:raises ConfigurationError: the error is about a file that is damaged, or not a database."""
+    if getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _DAMAGES:
         raise ConfigurationError(
-            f"FORGE_DATABASE_URL {where} cannot be used: {error.orig}.", "Name another file, or restore this one."
+            f"FORGE_DATABASE_URL {_name(engine)} cannot be used: {error.orig}.",
+            "Name another file, or restore this one.",
         ) from None
+
+
+def _name(engine: Engine) -> str:
+    return engine.url.set(drivername=engine.dialect.name).render_as_string(hide_password=True)
 
 
 async def _upgrade_apart(engine: Engine) -> None:

@@ -15,6 +15,7 @@ from memory.process import halts
 
 log = structlog.get_logger(__name__)
 
+ALIVE = "ok\n"  # what ``/healthz`` answers
 MAX_AGE_S = 1.0  # seconds for which an answer of ``/readyz`` holds
 PATIENCE_S = 3.0  # seconds in which the database has to answer
 MIN_FREE = 200 * 1024 * 1024  # bytes of disk below which no work can be done
@@ -56,7 +57,7 @@ class ProcessHealth:
 
     async def alive(self, _request: web.Request) -> web.Response:
         """200 as long as the process answers."""
-        return web.Response(text="ok\n")
+        return web.Response(text=ALIVE)
 
     async def ready(self, _request: web.Request) -> web.Response:
         """200 if work can be done, else 503 with what is broken: database, engine, disk.

@@ -4,7 +4,7 @@ import asyncio
 import errno
 import os
 import socket
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager, closing, suppress
 
 from aiohttp import web
@@ -114,24 +114,47 @@ async def _server(runner: web.AppRunner, settings: Installation, header_seconds:
     """
     assert runner.server is not None  # made by its setup
     accept = connection_factory(runner.server, header_seconds)
-    host, port = settings.host, settings.port
     try:
-        return await asyncio.get_running_loop().create_server(accept, host, port, backlog=_BACKLOG)
-    except (socket.gaierror, UnicodeError) as error:
+        return await _bind(settings, accept)
+    except (OSError, UnicodeError) as error:
+        raise _explain_unusable(settings, error) from None
+
+
+async def check_address(settings: Installation) -> bool:
+    """Whether one could listen at the address of the settings; not where somebody does so already.
+
+    :raises ConfigurationError: if it cannot be used for another reason.
+    """
+    try:
+        server = await _bind(settings, asyncio.Protocol)
+    except (OSError, UnicodeError) as error:
+        if getattr(error, "errno", None) == errno.EADDRINUSE:
+            return False
+        raise _explain_unusable(settings, error) from None
+    server.close()
+    return True
+
+
+async def _bind(settings: Installation, accept: Callable[[], asyncio.Protocol]) -> asyncio.Server:
+    return await asyncio.get_running_loop().create_server(accept, settings.host, settings.port, backlog=_BACKLOG)
+
+
+def explain_in_use(settings: Installation) -> ConfigurationError:
+    """What is said where another program listens."""
+    told = f"FORGE_PORT {settings.port} is in use on {settings.host}."
+    return ConfigurationError(told, "Stop the program that uses it, or set another port.")
+
+
+def _explain_unusable(settings: Installation, error: OSError | UnicodeError) -> ConfigurationError:
+    host, port = settings.host, settings.port
+    if isinstance(error, socket.gaierror | UnicodeError):
         why = getattr(error, "strerror", None) or "it is not a host name"
-        raise ConfigurationError(
-            f"FORGE_HOST {host} cannot be resolved: {why}.", "Use an address of this machine, or 0.0.0.0 for all."
-        ) from None
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise ConfigurationError(
-                f"FORGE_PORT {port} is in use on {host}.", "Stop the program that uses it, or set another port."
-            ) from None
-        if error.errno == errno.EADDRNOTAVAIL:
-            raise ConfigurationError(
-                f"FORGE_HOST {host} is not an address of this machine.", "Use one that is, or 0.0.0.0 for all."
-            ) from None
-        why = os.strerror(error.errno) if error.errno else str(error)
-        raise ConfigurationError(
-            f"FORGE_HOST {host} and FORGE_PORT {port} cannot be served: {why}.", "Choose others."
-        ) from None
+        told = f"FORGE_HOST {host} cannot be resolved: {why}."
+        return ConfigurationError(told, "Use an address of this machine, or 0.0.0.0 for all.")
+    if error.errno == errno.EADDRINUSE:
+        return explain_in_use(settings)
+    if error.errno == errno.EADDRNOTAVAIL:
+        told = f"FORGE_HOST {host} is not an address of this machine."
+        return ConfigurationError(told, "Use one that is, or 0.0.0.0 for all.")
+    why = os.strerror(error.errno) if error.errno else str(error)
+    return ConfigurationError(f"FORGE_HOST {host} and FORGE_PORT {port} cannot be served: {why}.", "Choose others.")

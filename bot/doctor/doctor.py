@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from bot.clock import SystemClock
 from bot.doctor.configured import check_deployments, check_detectors, check_linters, check_notices
 from bot.doctor.diagnosis import Diagnosis, fail, ok
-from bot.doctor.machine import check_database, check_disk
+from bot.doctor.machine import check_database, check_disk, check_port
 from bot.doctor.services import check_github, check_models
 from bot.github.host import GitHubHost
 from bot.github.limits import InMemoryLimits
@@ -36,6 +36,8 @@ async def diagnose(*, ask: bool = False) -> AsyncGenerator[Diagnosis]:
     yield await _check_tools()
     yield await check_database(settings)
     yield await check_disk(settings)
+    if (port := await check_port(settings)) is not None:
+        yield port
     if (detectors := await check_detectors(settings)) is not None:
         yield detectors
     if (told := await check_notices(settings)) is not None:

@@ -1,4 +1,4 @@
-"""Checks what this machine has: the database, the disk, and the sandbox."""
+"""Checks what this machine has: the database, the disk, the port, and the sandbox."""
 
 import asyncio
 import os
@@ -8,15 +8,19 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
+import httpx2
+from sqlalchemy import false, update
 from sqlalchemy.exc import DBAPIError
 
 import migrations
 from bot.current_database import open_database
 from bot.doctor.diagnosis import Diagnosis, fail, ok, warn
-from bot.health import MIN_FREE
+from bot.health import ALIVE, MIN_FREE
+from bot.listener import check_address, explain_in_use
 from bot.settings import Settings
 from domain.errors import ForgeError
-from memory.db.engine import sync_engine
+from memory.db.engine import Engine, begin, sync_engine
+from memory.db.tables.repositories import RepositoryRow
 from memory.process import halts
 from messages.halts import describe_halt
 from safety.containment import ADVICE as NO_SANDBOX
@@ -24,6 +28,8 @@ from safety.containment import CODE
 from workspace.sandbox.probes import ATTACKS
 from workspace.sandbox.probing import Wanted, probe, select_levels
 from workspace.sandbox.sandbox import SandboxLevel, find_groups
+
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where to ask who listens at all addresses
 
 
 async def check_database(settings: Settings) -> Diagnosis:
@@ -37,16 +43,28 @@ async def check_database(settings: Settings) -> Diagnosis:
         return _check_new_file(settings, file)
     try:
         current = await asyncio.to_thread(migrations.is_current, engine)
+        if current:
+            await asyncio.to_thread(_try_to_write, engine)
+        halted = await _check_halt(settings) if current else None
     except ForgeError as error:
         return fail("database", error.message, error.advice)
     except DBAPIError as error:
         return fail("database", str(error.orig), "Restore it, or name another one in FORGE_DATABASE_URL.")
     finally:
         engine.dispose()
-    if current and (halted := await _check_halt(settings)):
+    if halted is not None:
         return halted
     state = "schema is up to date" if current else "schema will be migrated at the start"
     return ok("database", f"{engine.dialect.name}, {state}")
+
+
+def _try_to_write(engine: Engine) -> None:
+    """Change no row, which a database that can only be read refuses as well.
+
+    :raises DatabaseUnavailable: it cannot be written.
+    """
+    with begin(engine) as connection:
+        connection.execute(update(RepositoryRow).where(false()).values(paused_why=None))
 
 
 async def _check_halt(settings: Settings) -> Diagnosis | None:
@@ -70,6 +88,34 @@ def _check_new_file(settings: Settings, file: Path) -> Diagnosis:
     except OSError as error:
         advice = "Create its folder, or name another file in FORGE_DATABASE_URL."
         return fail("database", f"{file} cannot be created: {error.strerror}", advice)
+
+
+async def check_port(settings: Settings) -> Diagnosis | None:
+    """Whether Forge can listen, or listens already; None if it takes any port that is free."""
+    if not settings.port:
+        return None
+    address = f"{settings.host}:{settings.port}"
+    try:
+        if await check_address(settings):
+            return ok("port", f"{address} is free")
+        if await _is_served(settings):
+            return ok("port", f"Forge answers at {address}")
+        error = explain_in_use(settings)
+    except ForgeError as refused:
+        error = refused
+    return fail("port", error.message, error.advice)
+
+
+async def _is_served(settings: Settings) -> bool:
+    """Whether what listens there answers as Forge does."""
+    host = _ANYWHERE.get(settings.host, settings.host)
+    named = f"[{host}]" if ":" in host else host
+    try:
+        async with httpx2.AsyncClient(trust_env=False, timeout=5) as client:
+            answer = await client.get(f"http://{named}:{settings.port}/healthz")
+    except (httpx2.HTTPError, httpx2.InvalidURL):
+        return False
+    return answer.status_code == 200 and answer.text == ALIVE
 
 
 async def check_disk(settings: Settings) -> Diagnosis:

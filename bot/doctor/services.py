@@ -18,13 +18,14 @@ from bot.github.host import GitHubHost
 from bot.github.payloads.apps import HookShown
 from bot.model_choice import ADD_MODEL, WITHOUT_MODEL, is_without_model
 from bot.settings import Settings
-from domain.errors import CodeHostError, ForgeError
+from domain.errors import CodeHostError, ForgeError, Unavailable
 from domain.github.deliveries import DeliveryAttempt
 from domain.money import FREE, MICRO, Usage, format_usd
 
 _MAX_SKEW = timedelta(seconds=60)
 """GitHub refuses an App's token that was issued in the future."""
 
+_NO_ANSWER = "Check FORGE_GITHUB_API_URL and the network of this machine."
 _MAX_ATTEMPTS = 20  # deliveries
 
 
@@ -37,7 +38,8 @@ async def check_github(settings: Settings, host: GitHubHost, needed: Mapping[str
     try:
         slug, missing = await host.examine_app(needed)
     except ForgeError as error:
-        yield fail("GitHub", error.message, error.advice or "Check FORGE_APP_ID, the key and the API address.")
+        advice = _NO_ANSWER if isinstance(error, Unavailable) else "Check FORGE_APP_ID, the key and the API address."
+        yield fail("GitHub", error.message, error.advice or advice)
         return
     if missing:
         advice = "Grant the permissions of app.yml in the App's settings."
@@ -59,7 +61,7 @@ async def _check_clock(settings: Settings) -> Diagnosis:
         there = parsedate_to_datetime(answer.headers["date"])
     except (httpx2.HTTPError, KeyError, ValueError) as error:
         why = f"GitHub's time is unknown ({type(error).__name__})"
-        return warn("clock", why, "Check FORGE_GITHUB_API_URL and the network.")
+        return warn("clock", why, _NO_ANSWER)
     return compare_clocks(there, datetime.now(UTC))
 
 
@@ -157,7 +159,7 @@ async def check_model(model: LanguageModel | Unusable, *, is_wanted: bool, ask: 
     if is_well:
         return ok("model", f"{state}, {said}")
     advice = "Check its name, its provider's key, and whether this machine reaches the provider."
-    return fail("model", f"{model.name} cannot be used: {said}.", advice)
+    return fail("model", f"{model.name} cannot be used: {said.rstrip('.')}.", advice)
 
 
 def _describe_price(model: LanguageModel) -> str:

@@ -9,6 +9,7 @@ import structlog
 from aiohttp import web
 
 from bot.clock import SystemClock
+from bot.health import ALIVE
 from bot.listener import HeldPort, listen
 from bot.settings import Installation
 from bot.setup.guard import SetupGuard
@@ -79,7 +80,7 @@ def _print(address: str) -> None:
 
 
 async def _alive(_request: web.Request) -> web.Response:
-    return web.Response(text="ok\n")
+    return web.Response(text=ALIVE)
 
 
 async def _refuse(_request: web.Request) -> web.Response:

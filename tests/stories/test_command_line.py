@@ -19,7 +19,7 @@ from rich.console import Console
 
 from bot.cli.main import cli
 from bot.cli.review_output import print_review
-from domain.errors import ForgeError
+from domain.errors import ConfigurationError, ForgeError
 from domain.review.review import Decision, Review, Risk, RiskLevel
 from tests.databases import create_database
 from tests.unit.checks.findings import FINDINGS
@@ -459,3 +459,19 @@ def test_the_database_is_all_that_looking_needs(
     os.environ["FORGE_DATABASE_URL"] = create_database("sqlite", tmp_path)
     cli(command.split(), standalone_mode=False)
     assert "FORGE_" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("damage", [b"buy milk\n" * 1000, b""], ids=["another file", "damaged"])
+def test_what_is_no_database_is_told_in_one_sentence(damage: bytes, tmp_path: Path) -> None:
+    url = create_database("sqlite", tmp_path)
+    file = tmp_path / "forge.db"
+    file.write_bytes(damage or _spoil(file.read_bytes()))
+    os.environ["FORGE_DATABASE_URL"] = url
+    with pytest.raises(ConfigurationError, match=r"forge\.db cannot be used: .*(not a database|malformed)\."):
+        cli(["runs"], standalone_mode=False)
+
+
+def _spoil(content: bytes, page: int = 4096) -> bytes:
+    """The file with the beginning of each page but the first two made unreadable."""
+    pages = [content[start : start + page] for start in range(0, len(content), page)]
+    return b"".join([*pages[:2], *(b"\xff" * 200 + each[200:] for each in pages[2:])])

@@ -17,6 +17,7 @@ from bot.cli import doctor
 from bot.doctor.diagnosis import PartState
 from bot.doctor.services import compare_clocks
 from bot.github.registration import load_permissions
+from bot.health import ALIVE
 from memory.db.engine import Database
 from memory.repositories import configurations
 from memory.repositories.configurations import ConfigurationScope
@@ -39,6 +40,7 @@ def _github(folder: Path, permissions: Mapping[str, str]) -> Simulator:
     os.environ["FORGE_APP_ID"] = str(simulator.app.id)
     os.environ["FORGE_PRIVATE_KEY"] = simulator.app.private_key_pem
     os.environ["FORGE_WEBHOOK_SECRET"] = "a-webhook-secret"
+    os.environ["FORGE_PORT"] = "0"
     how_it_is_tested = [name for name in os.environ if name.startswith("TEST_")]
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", *how_it_is_tested):
         os.environ.pop(name, None)
@@ -237,6 +239,57 @@ async def test_an_empty_database(github: Simulator, tmp_path: Path) -> None:
     told = (await _examine(github))[1]
     assert "✓ database: postgresql, schema will be migrated at the start" in told
     drop_database(url)
+
+
+async def test_a_file_that_is_no_database_hides_nothing_else(github: Simulator, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("buy milk\n" * 1000)
+    os.environ["FORGE_DATABASE_URL"] = f"sqlite:///{tmp_path}/notes.txt"
+    healthy, told = await _examine(github)
+    assert "✗ database: file is not a database" in told
+    assert "✓ GitHub: " in told
+    assert "sandbox: " in told
+    assert not healthy
+
+
+async def test_a_database_that_can_only_be_read(github: Simulator, tmp_path: Path) -> None:
+    url = create_database("postgresql", tmp_path)
+    os.environ["FORGE_DATABASE_URL"] = f"{url}&options=-cdefault_transaction_read_only%3Don"
+    healthy, told = await _examine(github)
+    assert "✗ database: The database failed: cannot execute UPDATE in a read-only transaction" in told
+    assert not healthy
+    drop_database(url)
+
+
+async def test_a_port_that_is_taken(github: Simulator) -> None:
+    """By Forge itself, as a rule: whoever has questions about an installation has it running."""
+    app = web.Application()
+    answers = [web.Response(status=404), web.Response(text=ALIVE)]
+
+    async def answer(_request: web.Request) -> web.Response:
+        return answers.pop()
+
+    app.router.add_get("/healthz", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    port = str(runner.addresses[0][1])
+    assert f"✓ port: Forge answers at 127.0.0.1:{port}" in (await _examine(github, settings={"FORGE_PORT": port}))[1]
+    healthy, told = await _examine(github)
+    assert f"✗ port: FORGE_PORT {port} is in use on 127.0.0.1.\n    Stop the program that uses it" in told
+    assert not healthy
+    await runner.cleanup()
+    assert f"✓ port: 127.0.0.1:{port} is free" in (await _examine(github))[1]
+    told = (await _examine(github, settings={"FORGE_HOST": "203.0.113.9"}))[1]
+    assert "✗ port: FORGE_HOST 203.0.113.9 is not an address of this machine." in told
+
+
+async def test_without_a_network_no_key_is_suspected(github: Simulator) -> None:
+    github.faults.add(kind="reset_before", path="", times=None)
+    healthy, told = await _examine(github)
+    assert "✗ GitHub: Could not ask GitHub about the App: the connection to GitHub broke" in told
+    assert told.count("Check FORGE_GITHUB_API_URL and the network of this machine.") == 2
+    assert "FORGE_APP_ID" not in told
+    assert not healthy
 
 
 @pytest.mark.parametrize("name", sorted(load_permissions()))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -138,6 +139,14 @@ def test_after_a_fall_it_takes_as_many_runs_as_lie_between_the_levels(level: int
     )
     assert evaluate(facts, ANY, _at(2000)).move is LevelChange.stays
     assert evaluate(replace(facts, runs=_runs(1000 + between)), ANY, _at(2000)).level == level
+
+
+@pytest.mark.parametrize("level", [2, 3, 4])
+def test_the_page_names_the_runs_that_a_level_asks_for(level: int) -> None:
+    page = Path(__file__).parents[3].joinpath("docs", "automation.md").read_text()
+    between = LEVELS[level].runs - LEVELS[level - 1].runs
+    [row] = [line for line in page.splitlines() if line.startswith(f"| {level} ")]
+    assert f"| {LEVELS[level].runs} runs, {between} of them at level {level - 1}, " in row
 
 
 def _ready(level: int) -> LadderFacts:
