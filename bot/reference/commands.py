@@ -16,10 +16,10 @@ _INTRODUCTION = f"""\
    check, is a list for yours.
 3. **A finding is shown by running:** the failing test is folded below it. Copy it to its path, or let
    `/forge fix F-ID` commit a change with which it passes.
-4. **A finding is wrong:** ask somebody else with the role {_DISMISSES} to reply with `/forge dismiss` and why. If nobody else
-   has it, your own word counts. Warnings hold nothing; errors and questions to people do.
-   Or say in the thread why it is wrong: Forge weighs that with the code, and says what makes you right or which line
-   speaks against it. Words alone lift nothing that blocks.
+4. **A finding is wrong:** somebody else with the role {_DISMISSES} replies `/forge dismiss` and why; you may if nobody else
+   has it. Warnings hold nothing; errors and questions to people do. Or say in the thread why it is wrong: Forge weighs
+   that with the code, and says what makes you right or which line speaks against it. Words alone lift nothing that
+   blocks.
 5. **You do not understand it:** reply `/forge explain`, or ask in the thread.
 6. **Forge waits for a person:** the comment of the [gate](gates.md) says who may answer, and until when.
 
@@ -33,7 +33,7 @@ Write `/forge VERB …` in a comment, a review or a reply to a finding. `/forge 
   at a gate gets 👍.
 - **In a reply to a finding** its id may be left out.
 - **Roles** are GitHub's (read < triage < write < maintain < admin), asked when the command arrives and again when it
-  acts. Accounts are compared by number.
+  acts.
 - **Not the author where others have it**: an [author of the change](gates.md#who-counts-as-the-author) may use it only
   if nobody else has the role. Where gates take two people, so do these commands, except `confirm`.
 - **Questions need no command** where you quote Forge or mention it, and in a review thread right below its comment

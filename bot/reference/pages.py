@@ -26,12 +26,12 @@ at its defaults. `forge config check` finds mistakes before a push, the dashboar
 {sample.yaml()}```
 
 The first line lets an editor complete and check the file: `YOUR-HOST` is Forge's server, or name a copy of
-[forge.schema.json](forge.schema.json). The pages of this folder say what follows from each value.
+[forge.schema.json](forge.schema.json).
 
 ## Which values apply
 
 - **A pull request** that changes the file gets the check `Forge / config`: mistakes on their lines, and what would
-  change. Only the default branch counts.
+  change.
 - **The organisation**: `.github/forge.yml` in the owner's repository `.github` is the default for all others. A
   repository's file wins key by key; lists are replaced whole. The operator's ceilings cap both.
 - **A mistake** never stops Forge. The last valid version applies, and each review says so; if there never was one, the

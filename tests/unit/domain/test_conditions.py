@@ -338,7 +338,7 @@ def test_the_presets_and_the_page_speak_the_language() -> None:
     page = PAGE.read_text(encoding="utf-8")
     shown = re.findall(r"^ +when: '(.+)'$", page, re.MULTILINE)
     assert shown
-    assert f"up to {LONGEST}\n" in page
+    assert f"up to {LONGEST} characters" in page
     preset = [gate.when or "" for name in Preset for gate in build({"preset": name.value}).gates.values()]
     for text in [*shown, *preset]:
         Condition(text)
