@@ -1,13 +1,14 @@
 """Plays changes of public packages through what runs the earlier tests, and counts what they say.
 
     python -m tests.bench.wild.play PLACES CLONES CHANGES [--half 0|1]
-    python -m tests.bench.wild.play PLACES CLONES CHANGES --draw 40 --of OWNER/NAME …
+    python -m tests.bench.wild.play PLACES CLONES CHANGES --draw 40 [--seed 39] [--recent 600] --of OWNER/NAME …
 
 ``PLACES`` is the folder of :mod:`tests.bench.wild.places`; ``CLONES`` holds a bare clone ``owner+name.git`` of each
 package; both are readable for every account. ``CHANGES`` has a JSON object on each line: ``package`` (owner/name),
 ``base`` and ``head`` (commits), and for changes that somebody made up ``kind`` (``trick`` or ``honest``) and
 ``failing_test``, of which any part of a test's id may be named. ``--draw`` writes it: changes that the default branch
-took and that touch tests, drawn by chance. Each line that is printed is one change with what was said of it.
+took and that touch tests, drawn by chance from the recent commits, others with another seed. Each line that is printed
+is one change with what was said of it.
 """
 
 import argparse
@@ -36,7 +37,6 @@ from workspace.git import Git
 from workspace.mirror import Mirror
 from workspace.objects import Objects
 
-_RECENT = 600  # commits of the default branch that are drawn from
 _FIRST_PARENTS = ("--first-parent", "--diff-merges=first-parent", "--name-only", "--format=%x00%H %P")
 
 
@@ -114,15 +114,15 @@ async def _play_all(places: Path, clones: Path, changes: Sequence[WildChange]) -
     return played
 
 
-def _draw(clones: Path, name: str, most: int) -> Iterator[WildChange]:
+def _draw(clones: Path, name: str, most: int, seed: str, recent: int) -> Iterator[WildChange]:
     listed = subprocess.run(
-        ["git", f"--git-dir={clones / name.replace('/', '+')}.git", "log", *_FIRST_PARENTS, f"--max-count={_RECENT}"],
+        ["git", f"--git-dir={clones / name.replace('/', '+')}.git", "log", *_FIRST_PARENTS, f"--max-count={recent}"],
         check=True,
         capture_output=True,
         text=True,
     )
     commits = [part.split("\n") for part in listed.stdout.split("\0")[1:-1]]
-    random.Random(f"39 {name}").shuffle(commits)
+    random.Random(f"{seed} {name}").shuffle(commits)
     touching = [heads.split() for heads, *named in commits if any(map(is_of_tests, filter(None, named)))]
     yield from (WildChange(package=name, base=base, head=head) for head, base, *_ in touching[:most])
 
@@ -151,10 +151,14 @@ def main() -> None:
         parser.add_argument(argument, type=Path)
     parser.add_argument("--half", type=int, choices=[0, 1])
     parser.add_argument("--draw", type=int)
+    parser.add_argument("--seed", default="39")
+    parser.add_argument("--recent", type=int, default=600)
     parser.add_argument("--of", nargs="*", default=[])
     given = parser.parse_args()
     if given.draw:
-        drawn = [change for name in given.of for change in _draw(given.clones, name, given.draw)]
+        drawn = [
+            change for name in given.of for change in _draw(given.clones, name, given.draw, given.seed, given.recent)
+        ]
         given.changes.write_text("".join(f"{each.model_dump_json(exclude_defaults=True)}\n" for each in drawn))
         return
     lines = given.changes.read_text().splitlines()
