@@ -5,8 +5,9 @@ import codecs
 import io
 import itertools
 import json
+import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -43,6 +44,10 @@ _BY_CATEGORY = {
     Category.correctness: _CORRECTNESS,
 }
 
+
+_OF_NAMES = frozenset({"F401", "F811", "F821", "PLW0127"})
+_CLAUSE = re.compile(r"\s*(?:try|except\b.*|else|finally)\s*:")
+_EXPECTS_MISSING = re.compile(r"\s*except\b.*\b(?:ImportError|ModuleNotFoundError|NameError)\b")
 
 _EVERY_FILE = "exclude=[]"
 """Without it ruff leaves out folders by their names, such as dist."""
@@ -263,7 +268,7 @@ class _Run:
         severity = self._rate(entry, code, path, lines)
         if severity is None:
             return None
-        if self._is_settled(severity, lines[first - 1 : last]):
+        if self._is_settled(severity, lines[first - 1 : last]) or (code in _OF_NAMES and is_fallback(lines, first)):
             return None
         return RawFinding(
             rule=f"ruff/{code}",
@@ -288,6 +293,37 @@ class _Run:
         if self._layer is Layer.static or code == "invalid-syntax":
             return _severity(code, _category(code))
         return ruff_security.rate(entry, path, lines, heeding=self._heeding)
+
+
+def is_fallback(lines: Sequence[str], number: int) -> bool:
+    """Whether a line belongs to a ``try`` that expects a name or module to be missing, as in another Python.
+
+    :param number: of the line, from 1.
+    """
+    depth = _measure_indent(lines[number - 1])
+    for index in range(number - 2, -1, -1):
+        line = lines[index]
+        if not line.strip() or _measure_indent(line) >= depth:
+            continue
+        depth = _measure_indent(line)
+        if _CLAUSE.match(line) and any(_EXPECTS_MISSING.match(each) for each in _list_clauses(lines, index, depth)):
+            return True
+    return False
+
+
+def _list_clauses(lines: Sequence[str], index: int, depth: int) -> Iterator[str]:
+    """The line of a ``try`` or of one of its clauses, and those of its clauses that follow."""
+    yield lines[index]
+    for line in lines[index + 1 :]:
+        if not line.strip() or _measure_indent(line) > depth:
+            continue
+        if _measure_indent(line) < depth or not _CLAUSE.match(line):
+            return
+        yield line
+
+
+def _measure_indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 @dataclass(frozen=True)

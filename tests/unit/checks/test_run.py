@@ -181,6 +181,24 @@ convention = "google"
 }
 
 
+async def test_a_name_that_another_python_lacks_is_expected_to_be_missing(toolbox: Toolbox) -> None:
+    expected = """try:
+    from itertools import izip, ifilter
+    xrange = xrange
+except ImportError:
+    from functools import reduce
+
+    izip = zip
+"""
+    missing = """try:
+    print(xrang)
+except ValueError:
+    print(izi)
+"""
+    assert set(await find_by_rule(toolbox, {"a.py": (None, expected)})) == set()
+    assert set(await find_by_rule(toolbox, {"a.py": (None, missing)})) == {"ruff/F821"}
+
+
 async def test_rules_the_team_chose(toolbox: Toolbox) -> None:
     text = '"""Doc."""\n\nx = "a text that is much longer than forty"\n\n\ndef f():\n    """Doc."""\n    y = 1\n'
     files: Versions = {"pkg/a.py": (None, text), "scripts/a.py": (None, text)}
