@@ -103,8 +103,11 @@ def render_under_way(doing: str) -> str:
 def _render_lost(test: EarlierTest) -> str:
     """One test with what it demanded and the end of what it printed."""
     where = inline_path(test.path if test.line is None else f"{test.path}:{test.line}", 160)
-    became = f"{_BECAME[test.fate]} ({where} before{_name_shared(test)}){_explain_blind(test)}."
-    head = f"**{inline_code(test.id, 160)} fails.** {_tell_before(test)} {became}"
+    name, place = inline_code(test.id, 160), f"({where} before{_name_shared(test)})"
+    became = f"{_BECAME[test.fate]} {place}{_explain_blind(test)}."
+    head = f"**{name} fails.** {_tell_before(test)} {became}"
+    if test.fate is Fate.removed:  # often meant
+        head = f"**The change removes {name} {place}, which fails on its code.** {_tell_before(test)}"
     demanded = _show("It demanded:", "\n".join(test.demanded[:_LINES]))
     return "\n\n".join(filter(None, [head, demanded, _show("Now:", test.output[-_OUTPUT:])]))
 
@@ -162,15 +165,15 @@ def _list_lines(earlier: EarlierTests) -> list[str]:
     named = ", ".join(inline_code(each, 80) for each in names[:_NAMES])
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     are, went = "is" if len(names) == 1 else "are", name_count(gone, "test", "tests")
-    held = name_count(earlier.holding, "test of the changed files passes", "tests of the changed files pass")
+    held = "1 test of before passes" if earlier.holding == 1 else f"{earlier.holding:,} tests of before pass"
     left = name_count(earlier.left_out, "test was", "tests were")
     lines = [
-        f"{held} on the new code as they were before." if earlier.holding else "",
+        f"{held} on the new code." if earlier.holding else "",
         f"{went} went with the code{f': {named}{more} {are} gone' if names else ''}." if gone else "",
         f"{name_count(len(opened), 'test fails', 'tests fail')}, and so does what stands in its place: {_name(opened)}."
         if opened
         else "",
-        f"Of {name_count(unknown, 'test', 'tests')} nothing is known: not passing before, or not to be loaded now."
+        f"{name_count(unknown, 'test tells', 'tests tell')} nothing: not passing before, or not to be loaded now."
         if unknown
         else "",
         f"{left} left out, because there are too many or the time was up." if earlier.left_out else "",

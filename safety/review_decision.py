@@ -219,7 +219,7 @@ def _find_unthought(
     in_part = {each.path for each in not_looked_at if each.by_model}  # of these a model may have said something
     whole = "all of the logic" if in_part.intersection(read) else "the logic"
     nobody = [f"Nobody read {whole} of {_name_first(read)}"] if read else []
-    nobody += [f"Nobody weighed the loss of the deleted tests {_name_first(unread.gone)}"] if unread.gone else []
+    nobody += [f"Nobody read why tests were deleted: {_name_first(unread.gone)}"] if unread.gone else []
     found = "Linters found nothing that blocks. " if findings else "Linters found nothing. "
     text = f"{'' if _find_blocking(findings) else found}{'. '.join(nobody)}"
     return (Reason(code=UNTHOUGHT, text=text, value=len(unread.logic)),)

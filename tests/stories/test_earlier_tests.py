@@ -114,7 +114,7 @@ async def test_what_a_person_dismissed_is_listed_once(story: Story) -> None:
     check = find_check(story, pull)
     assert (check.summary or "").count(NAME) == 1
     assert name in (check.summary or "").partition("### Dismissed")[2]
-    assert read_section(check) == "- 1 test of the changed files passes on the new code as they were before."
+    assert read_section(check) == "- 1 test of before passes on the new code."
 
 
 async def test_another_expectation_is_shown_in_a_table(story: Story) -> None:
@@ -181,7 +181,7 @@ async def test_a_test_that_passes_wherever_it_is_is_one_line(story: Story) -> No
     pull, _, _ = await propose(story, {"tests/test_shop.py": None, "tests/unit/test_shop.py": TEST})
     check = find_check(story, pull)
     assert (check.conclusion, check.title) == ("success", "No findings")
-    assert read_section(check) == "- 2 tests of the changed files pass on the new code as they were before."
+    assert read_section(check) == "- 2 tests of before pass on the new code."
     story.pass_over(pull)
 
 
