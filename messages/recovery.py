@@ -123,7 +123,7 @@ def _give_reason(trigger: RecoveryTrigger, attempt: RecoveryAttempt, made: int) 
             return Reason(code=code, text=text, value=attempt.confidence, threshold=LEAST_CONFIDENCE)
         case RecoveryTrigger.critical:
             return Reason(
-                code=code, text="a whole file of tests, or much at once, is hidden", value=len(attempt.hidden)
+                code=code, text="five failures or more are hidden at once", value=len(attempt.hidden)
             )
         case RecoveryTrigger.repeats:
             return Reason(code=code, text="its last answer left the same change")

@@ -38,7 +38,7 @@ class RecoveryTrigger(StrEnum):
 
     attempts = "attempts"  # they are used up, or the send-backs are
     doubtful = "doubtful"  # the diagnosis is not sure enough
-    critical = "critical"  # a whole file of tests, or much at once
+    critical = "critical"  # five failures or more at once
     repeats = "repeats"  # the attempt left the same change
     flaky = "flaky"  # the failure behind it comes and goes
 

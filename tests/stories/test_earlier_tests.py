@@ -69,7 +69,7 @@ async def test_a_maintainer_decides_about_a_removed_test_that_fails(story: Story
     check = find_check(story, pull)
     assert check.conclusion == "action_required"
     said = read_section(check)
-    assert f"**`{NAME}` fails.** It passed before this change" in said
+    assert f"**The change removes `{NAME}` (" in said
     assert "It demanded:\n\n```\nassert shop.total([1, 2]) == 3\n```" in said
     assert "assert 2 == 3" in said.partition("Now:")[2]
     [comment] = story.comments(pull)
@@ -239,10 +239,10 @@ async def test_a_fork_waits_for_a_word(story: Story) -> None:
     await say(story, pull, alice, "/forge test")
     [tested] = story.github.check_runs(pull.repository, pull.head_sha, "Forge / test")
     assert (tested.conclusion, tested.title) == ("success", "Passed: 2 tests; 1 of before fails")
-    assert f"**`{NAME}` fails.**" in read_section(tested)
+    assert f"**The change removes `{NAME}`" in read_section(tested)
     check = find_check(story, pull)
     assert check.conclusion == "action_required"
-    assert f"**`{NAME}` fails.**" in read_section(check)
+    assert f"**The change removes `{NAME}`" in read_section(check)
     assert story.gates(pull) == ["destructive"]
     [comment] = story.comments(pull)
     assert NAME in comment.body

@@ -20,7 +20,7 @@ from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.command_line_agent import CART, REPORT, TESTS, says
 from tests.world.command_line_agent import FILES as OTHER_AGENT
-from tests.world.issues import DONE, SHOP, TASK, IssueScene, get_pull_request, open_issue, patches, plan
+from tests.world.issues import DONE, TASK, IssueScene, get_pull_request, open_issue, patches, plan
 from tests.world.verification import ASKS, get_outcome
 
 OTHER = "tests/test_cart.py"
@@ -139,7 +139,7 @@ async def test_each_attempt_is_told_otherwise(story_with_model: Story, model: Sc
     assert "The strategy `cause`" in instructions
     assert "tests/test_cart.py:7 avoidance/test-skipped\n> The test `test_total` does not count any more" in content
     assert "Legitimate: It is fine where the test cannot run at all" in content
-    assert "Instead: replace what the test waits for, or mend its timing." in content
+    assert "Instead: fix what makes the test fail, or let the other tests run, too." in content
     assert "> One test does not count." in content
     instructions, content = find_told(model, RESTORE)
     assert "The strategy `restore`, a smaller step" in instructions
@@ -299,17 +299,21 @@ async def test_silence_passes_nothing_and_counts_go_on(story_with_model: Story, 
     assert (len(rows), rows[-1].outcome, rows[-1].details["triggers"][0]) == (5, "escalated", "attempts")
 
 
-async def test_a_whole_file_of_tests_asks_at_once(story_with_model: Story, model: ScriptedModel) -> None:
-    two = f"{SHOP[OTHER]}\n\ndef test_none():\n    assert total([]) == 0\n"
-    asked = await open_issue(story_with_model, **{OTHER: two})
+async def test_five_at_once_ask_at_once(story_with_model: Story, model: ScriptedModel) -> None:
+    names = ["none", "one", "two", "three", "four"]
+    tests = "".join(f"\n\ndef test_{name}():\n    assert total([{at}]) == {at}\n" for at, name in enumerate(names))
+    before = f"import pytest\n\nfrom shop.cart import total\n{tests}"
+    asked = await open_issue(story_with_model, **{OTHER: before})
     model.when("Title: Discounts", plan())
-    lines = two.splitlines()
-    gone = f"{GONE}@@ -1,{len(lines)} +0,0 @@\n" + "".join(f"-{line}\n" for line in lines)
-    model.when(TASK, patches(DIFF, gone), HIDDEN)
+    after = before.replace("def test_", "@pytest.mark.skip\ndef test_")
+    old, new = before.splitlines(), after.splitlines()
+    skips = f"--- a/{OTHER}\n+++ b/{OTHER}\n@@ -1,{len(old)} +1,{len(new)} @@\n"
+    skips += "".join(f"-{line}\n" for line in old) + "".join(f"+{line}\n" for line in new)
+    model.when(TASK, patches(DIFF, skips), HIDDEN)
     await asked.comment(asked.alice, "/forge run")
     assert story_with_model.gates(asked.issue) == ["recovery"]
     [question] = story_with_model.questions(asked.issue)
-    assert "a whole file of tests, or much at once, is hidden" in question.body
+    assert "five failures or more are hidden at once" in question.body
     assert not [call for call in model.calls if "== recovery" in call.content]
 
 
