@@ -329,7 +329,10 @@ class Collector:
         return placed
 
     async def _try_places_before(self, evidence: Sequence[TestEvidence]) -> list[TestEvidence]:
-        """The evidence with how what stands in the place of a changed test ends on the program as it was."""
+        """The evidence with how what stands in the place of a changed test ends on the program as it was.
+
+        One that may demand less counts as changed until it is seen to pass there, too, or cannot be run.
+        """
         asked = {each.id: place for each in evidence if (place := _find_file(each)) and _has_changed(each)}
         if not asked:
             return [*evidence]
@@ -339,8 +342,17 @@ class Collector:
         once, twice = await self._runner.repeat(tree, sorted({*asked.values()}), sides.now, 2)
         passed = list_passed(once) & list_passed(twice)
         blind = {each.id for each in evidence if each.id in asked and all(case.id in passed for case in each.now)}
-        telling = {_find_row(asked_id) for asked_id in asked.keys() - blind} - {None}
-        return [replace(each, is_blind=each.id in blind and _find_row(each.id) not in telling) for each in evidence]
+        known = {*once.cases, *twice.cases, *once.loading, *twice.loading}
+        untried = {each.id for each in evidence if each.id in asked and not known & {asked[each.id], *_name_all(each)}}
+        telling = {_find_row(asked_id) for asked_id in asked.keys() - blind - untried} - {None}
+        return [
+            replace(
+                each,
+                is_blind=each.id in blind and _find_row(each.id) not in telling,
+                is_untried=each.id in untried,
+            )
+            for each in evidence
+        ]
 
     async def _list_shared(self) -> Sequence[SharedChange]:
         """How the change touches what tests share."""
@@ -381,6 +393,10 @@ def _find_unread(found: TestEvidence, placed: Mapping[str, Version | None], now:
 def _find_file(found: TestEvidence) -> str | None:
     """The file of what stands in the place of a test."""
     return found.after.path if found.after is not None else next((case.path for case in found.now), None)
+
+
+def _name_all(found: TestEvidence) -> set[str]:
+    return {case.id for case in found.now}
 
 
 def _has_changed(found: TestEvidence) -> bool:

@@ -24,6 +24,7 @@ from agents.testing.earlier_tests.texts import (
     find_failing_line,
     is_rougher,
     keeps_literals,
+    names_error,
     quote,
 )
 from domain.paths import is_source
@@ -53,6 +54,11 @@ class SharedChange:
         return is_source(self.path) and (checks_less(self.removed, self.added) or evades_more(self.removed, self.added))
 
     @property
+    def is_rougher(self) -> bool:
+        """Whether it takes the same values with a tolerance that it did not have, or another one."""
+        return is_source(self.path) and is_rougher(self.removed, self.added)
+
+    @property
     def deselects(self) -> bool:
         """Whether it leaves tests out that it did not leave out before."""
         return deselects_more(self.removed, self.added)
@@ -78,6 +84,7 @@ class TestEvidence:
     :param before: its text; :param after: the text of what is in its place; None if nothing is.
     :param now: how that ended at head.
     :param is_blind: whether that passes on the program as it was, too: it cannot tell the two apart.
+    :param is_untried: whether that could not be run there, so that nobody knows.
     :param is_unreached: whether its file is elsewhere now, where no run of all tests comes.
     :param is_hushed: whether what failed at head did so in a run that ended as if nothing had failed.
     :param gone: what the test names and the program has no more.
@@ -98,6 +105,7 @@ class TestEvidence:
     after: Version | None = None
     now: Sequence[TestCase] = ()
     is_blind: bool = False
+    is_untried: bool = False
     is_unreached: bool = False
     is_hushed: bool = False
     gone: tuple[str, ...] = ()
@@ -200,7 +208,7 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
         case Fate.surroundings:
             return _judge_surroundings(found)
         case Fate.rewritten:
-            is_lost = difference.is_less or _expects_its_failure(found)
+            is_lost = (difference.is_less and _shows_no_change(found)) or _expects_its_failure(found)
             is_lost = is_lost or _demands_nothing_more(found)
             is_lost = is_lost or _is_held_roughly(found, difference)
             return _lose_if(found, is_lost), difference
@@ -208,6 +216,16 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
 
 def _lose_if(found: TestEvidence, is_lost: bool) -> EarlierOutcome:
     return EarlierOutcome.lost if is_lost and not misfits_call(found.output) else EarlierOutcome.changed
+
+
+def _shows_no_change(found: TestEvidence) -> bool:
+    """Whether what stands in its place may be met by any program: that of before meets it, too, or nobody knows.
+
+    What newly demands the very error that the program ends with now demands something of it.
+    """
+    if found.before is not None and found.after is not None and names_error(found.before, found.after, found.output):
+        return False
+    return found.is_blind or found.is_untried
 
 
 def _demands_nothing_more(found: TestEvidence) -> bool:
@@ -232,11 +250,14 @@ def _is_held_roughly(found: TestEvidence, difference: Difference) -> bool:
     """Whether the value that was demanded stays, the code of before meets it, and the new one only comes near."""
     if not found.is_blind or found.before is None or found.after is None:
         return False
-    return is_rougher(found.before, found.after) and not differs_little(difference.demanded, found.output)
+    return is_rougher(found.before.code, found.after.code) and not differs_little(difference.demanded, found.output)
 
 
 def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference]:
-    """Where the test itself is the same, what it shares with others decides whether it checks less."""
+    """Where the test itself is the same, what is around it decides whether it checks less.
+
+    What the code of before meets, too, is asked about where others share it; beside the test it is as its own text.
+    """
     shared = [*([found.rest] if found.rest is not None else []), *found.shared]
     shared = [each for each in shared if not is_script(each.path)]
     less = [each for each in shared if each.is_less]
@@ -246,7 +267,9 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
     if chosen is not None:
         path = "" if chosen.path == found.path else chosen.path
         difference = Difference(chosen.removed[:6], chosen.added[:6], bool(less), path)
-    return _lose_if(found, bool(less) or found.is_blind or _expects_its_failure(found)), difference
+    is_beside = bool(told) and all(each is found.rest for each in told)
+    is_weak = found.is_blind and (not is_beside or any(each.is_rougher for each in told))
+    return _lose_if(found, bool(less) or is_weak or _expects_its_failure(found)), difference
 
 
 def _rate_by_output(found: TestEvidence, shared: SharedChange) -> tuple[bool, float]:
