@@ -1,7 +1,7 @@
 """Collects the evidence for the earlier tests that do not pass on the new code, and judges each."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,11 +17,12 @@ from agents.testing.earlier_tests.running import (
     FileRunner,
     Ran,
     Runners,
+    find_numbered,
     find_version,
     list_passed,
     pack_runs,
 )
-from agents.testing.earlier_tests.texts import Version, find_stand_in
+from agents.testing.earlier_tests.texts import Version, find_near, find_stand_in
 from agents.testing.tester import Tester
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, Fate
 from domain.runs.testing import CaseOutcome, TestCase
@@ -37,6 +38,9 @@ _NOT_LOADED_BEFORE = "{} could not be run before the change, either: {}"
 _REMEDY = " If that is missing here, `commands.setup` in .github/forge.yml installs what tests need."
 _SKIPPED = "{} tests that passed before are skipped on the new code."
 _FLAKY = "{} tests came and went, on the new code or before it."
+_RENUMBERED = "{} rows have only a number for a name, and which row has which number changed."
+_NEWER = "{} tests are written for a newer PHPUnit at head, and that of here runs none of their file."
+_ATTRIBUTES = r"PHPUnit\Framework\Attributes"  # that PHPUnit knows since its version 10
 _FAILED_BEFORE = "{} tests failed before the change, too."
 
 
@@ -96,6 +100,7 @@ class Collector:
         self._parts: dict[str, Entry | None] = {}  # path → its file without what is gone
         self._in_need: set[str] = set()  # ids of tests that need what is gone: without it they fail before, too
         self._versions: dict[str, list[Version]] = {}
+        self._before: Mapping[str, TestCase] = {}  # as they ended on the code they were written for
 
     async def collect(self) -> list[EarlierTest]:
         """What each test came to."""
@@ -109,6 +114,7 @@ class Collector:
         await self._load_in_parts(texts, gone)
         await self._load_with_new_helpers()
         once, twice = await self._run_before(doubtful)
+        self._before = once.cases
         self.not_run += [_ON_BASE.format(why) for why in once.not_run if why not in self.not_run]
         passed = list_passed(once) & list_passed(twice)
         held = [case for case in self._cases.values() if case.outcome is CaseOutcome.passed]
@@ -260,6 +266,8 @@ class Collector:
             if (each.path, each.test.name, each.test.groups) not in known
         ]
         placed = {each.id: _place(each, after, fresh, sides.moved) for each in open_}
+        near = {each.id: _find_near(each, before, after, fresh) for each in open_ if placed[each.id] is None}
+        placed |= near
         named = {each.path for each in open_ if placed[each.id] is None and each.path in there}
         wanted = sorted({*named, *(version.path for version in placed.values() if version is not None)})
         await self._tester.tell("Running what stands in the place of earlier tests")
@@ -273,7 +281,14 @@ class Collector:
         shared = (*helpers, *await self._list_shared())  # some helpers are named as tests are
         known_places = [
             await self._add_place(
-                replace(each, rest=rest.get(each.path), shared=shared, now=_find_unread(each, placed, now)),
+                replace(
+                    each,
+                    rest=rest.get(each.path),
+                    shared=shared,
+                    now=_find_unread(each, placed, now),
+                    is_near=near.get(each.id) is not None,
+                    unknowable=_find_obstacle(each, placed[each.id], now, old, new),
+                ),
                 placed[each.id],
                 cases,
                 now.hushed,
@@ -283,7 +298,24 @@ class Collector:
             else each
             for each in evidence
         ]
-        return await self._find_unreached(known_places)
+        return await self._find_unreached(self._compare_numbers(known_places, now))
+
+    def _compare_numbers(self, evidence: Sequence[TestEvidence], now: Ran) -> list[TestEvidence]:
+        """The evidence without rows that only have a number, where each row has another one than before.
+
+        Where rows were only taken away, one that failed may be among them.
+        """
+        before, here, head = map(_count_rows, (self._before, self._cases, now.cases))
+        found: list[TestEvidence] = []
+        for each in evidence:
+            test = find_numbered(each.id)
+            if test is None or not each.now or before[test] == here[test] == head[test]:
+                found.append(each)
+            elif before[test] == here[test] > head[test] > 0 and not (each.rest and each.rest.added):
+                found.append(replace(each, after=None, now=()))
+            else:
+                found.append(replace(each, unknowable=_RENUMBERED))
+        return found
 
     async def _find_unreached(self, evidence: Sequence[TestEvidence]) -> list[TestEvidence]:
         """The evidence with which tests fail where no run of all tests comes any more: nobody sees that.
@@ -322,7 +354,13 @@ class Collector:
         own = [case for case in now if case.id == found.id]
         now = tuple(own) or now
         bad = [case.id for case in now if case.outcome.is_bad]
-        placed = replace(found, after=after, now=now, is_hushed=bool(bad) and all(each in hushed for each in bad))
+        placed = replace(
+            found,
+            after=after,
+            now=now,
+            is_hushed=bool(bad) and all(each in hushed for each in bad),
+            is_left_out=bool(now) and not own and _find_row(found.id) is not None,
+        )
         is_there = any(case.outcome is not CaseOutcome.skipped for case in now)
         if found.before is not None and not placed.gone and not is_there:
             return replace(placed, gone=await gone.find_in(found.before, after))
@@ -367,6 +405,9 @@ class Collector:
     def _explain(self, evidence: Sequence[TestEvidence], told: Sequence[EarlierTest], once: Ran) -> None:
         """Say why the unknown ones are unknown."""
         unknown = [found for found, test in zip(evidence, told, strict=False) if test.outcome is EarlierOutcome.unknown]
+        obstacles = Counter(each.unknowable for each in unknown if each.unknowable)
+        self.not_run += [text.format(count) for text, count in obstacles.items()]
+        unknown = [each for each in unknown if not each.unknowable]
         passed_before = {each.path for each in unknown if each.passed_before}
         now = {path: output for path, output in self._loading.items() if path in passed_before}
         self.not_run += [*_list_causes(_NOT_LOADED_BEFORE, once.loading), *_list_causes(_NOT_LOADED, now)]
@@ -416,6 +457,34 @@ def _place(
         if exact or len(same) == 1:
             return (exact or same)[0]
     return find_stand_in(found.before, fresh)
+
+
+def _find_near(
+    found: TestEvidence,
+    before: Mapping[str, Sequence[Version]],
+    after: Mapping[str, Sequence[Version]],
+    fresh: Sequence[Version],
+) -> Version | None:
+    """What is new at head where a test stood that is not there any more."""
+    if found.before is None:
+        return None
+    near = find_near(found.before, before.get(found.path, ()), after.get(found.path, ()))
+    return near if near in fresh else None
+
+
+def _find_obstacle(
+    found: TestEvidence, after: Version | None, now: Ran, old: Mapping[str, str], new: Mapping[str, str]
+) -> str:
+    """Why nothing can be known of what stands in the place of a test; empty if something can."""
+    path = found.path if after is None else after.path
+    has_run = any(case.path == path for case in now.cases.values())
+    is_newer = _ATTRIBUTES in new.get(path, "") and _ATTRIBUTES not in old.get(found.path, "")
+    return _NEWER if is_newer and not has_run else ""
+
+
+def _count_rows(cases: Iterable[str]) -> Counter[str]:
+    """How many rows each test has whose rows only have numbers."""
+    return Counter(test for test in map(find_numbered, cases) if test is not None)
 
 
 def _list_causes(text: str, loading: Mapping[str, str]) -> list[str]:

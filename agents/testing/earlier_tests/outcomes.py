@@ -82,9 +82,12 @@ class TestEvidence:
     :param failed_before: whether it failed each time there.
     :param loading: what its file printed, where it could not be loaded.
     :param before: its text; :param after: the text of what is in its place; None if nothing is.
+    :param is_near: whether it only stands where the test stood, so that it must tell the two programs apart.
     :param now: how that ended at head.
     :param is_blind: whether that passes on the program as it was, too: it cannot tell the two apart.
     :param is_untried: whether that could not be run there, so that nobody knows.
+    :param is_left_out: whether others of the rows beside it are there at head, and it is not.
+    :param unknowable: why nothing can be known of it; empty if something can.
     :param is_unreached: whether its file is elsewhere now, where no run of all tests comes.
     :param is_hushed: whether what failed at head did so in a run that ended as if nothing had failed.
     :param gone: what the test names and the program has no more.
@@ -103,9 +106,12 @@ class TestEvidence:
     loading: str = ""
     before: Version | None = None
     after: Version | None = None
+    is_near: bool = False
     now: Sequence[TestCase] = ()
     is_blind: bool = False
     is_untried: bool = False
+    is_left_out: bool = False
+    unknowable: str = ""
     is_unreached: bool = False
     is_hushed: bool = False
     gone: tuple[str, ...] = ()
@@ -182,7 +188,7 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
     if fate is Fate.noticed:
         told = max(found.asking, key=lambda each: _rate_by_output(found, each))
         return EarlierOutcome.lost, Difference(told.removed[:6], told.added[:6], True, told.path)
-    if not found.passed_before:
+    if not found.passed_before or found.unknowable:
         return EarlierOutcome.unknown, none
     if found.case is None or not found.case.outcome.is_bad:
         return (EarlierOutcome.gone if found.gone and found.loading else EarlierOutcome.unknown), none
@@ -209,7 +215,7 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
             return _judge_surroundings(found)
         case Fate.rewritten:
             is_lost = (difference.is_less and _shows_no_change(found)) or _expects_its_failure(found)
-            is_lost = is_lost or _demands_nothing_more(found)
+            is_lost = is_lost or _demands_nothing_more(found) or (found.is_near and _shows_no_change(found))
             is_lost = is_lost or _is_held_roughly(found, difference)
             return _lose_if(found, is_lost), difference
 
@@ -268,7 +274,8 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
         path = "" if chosen.path == found.path else chosen.path
         difference = Difference(chosen.removed[:6], chosen.added[:6], bool(less), path)
     is_beside = bool(told) and all(each is found.rest for each in told)
-    is_weak = found.is_blind and (not is_beside or any(each.is_rougher for each in told))
+    is_shorter = found.is_left_out and not any(each.added for each in told)
+    is_weak = found.is_blind and (not is_beside or is_shorter or any(each.is_rougher for each in told))
     return _lose_if(found, bool(less) or is_weak or _expects_its_failure(found)), difference
 
 

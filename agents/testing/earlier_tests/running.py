@@ -137,9 +137,19 @@ def stands_for_file(case: TestCase) -> bool:
     return case.id in {case.path, f"{case.path}::{module}", f"{case.path}::{case.path.rpartition('/')[2]}"}
 
 
+_ROW = re.compile(r"\[.*\]$| with data set (?:#\d+|\"[^\n]*\"|@\S+)(?: \(.*\))?$", re.DOTALL)
+_NUMBERED = re.compile(r" with data set #\d+$")
+
+
+def find_numbered(name: str) -> str | None:
+    """The test of a row that is called by its number alone; None if it is no such row."""
+    found = _NUMBERED.search(name)
+    return None if found is None else name[: found.start()]
+
+
 def find_version(case: TestCase, versions: Sequence[Version]) -> Version | None:
     """The text of a test, by the name that its runner has for it."""
-    name = re.sub(r"\[.*\]$", "", case.id, flags=re.DOTALL)
+    name = _ROW.sub("", case.id)
     squashed = _squash(name)
     parts = [_squash(part) for part in re.split(r"::| › | > |/|#|\\|\.(?=\w+$)| — |\(|::", name)]
     rated = [(_rate(each, squashed, parts, case), each) for each in versions]
