@@ -5,11 +5,22 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from agents.testing.earlier_tests.causes import (
+    FAILED_BEFORE,
+    FLAKY,
+    NEWER,
+    NOT_LOADED,
+    NOT_LOADED_BEFORE,
+    RENUMBERED,
+    SKIPPED,
+    CountedText,
+    list_causes,
+)
 from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.gone import GoneNames, name_for_people
 from agents.testing.earlier_tests.loading import cut_tests, find_error_lines, stub_names
 from agents.testing.earlier_tests.manifests import keep_tests
-from agents.testing.earlier_tests.names import find_missing, shorten
+from agents.testing.earlier_tests.names import shorten
 from agents.testing.earlier_tests.outcomes import SharedChange, TestEvidence, judge
 from agents.testing.earlier_tests.reading import Reader, list_shared_changes
 from agents.testing.earlier_tests.running import (
@@ -26,22 +37,13 @@ from agents.testing.earlier_tests.texts import Version, find_near, find_stand_in
 from agents.testing.tester import Tester
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, Fate
 from domain.runs.testing import CaseOutcome, TestCase
+from domain.text.phrases import name_count
 from workspace.commits import write_blob, write_tree
 
 _ROUNDS = 4  # in which files that cannot be loaded are cut
 _MOST_HEAD = 60  # files of head in which a test may have found another place
 _ON_BASE = "Without the change: {}"
-_NOT_LOADED = "{} cannot be loaded on the new code, and nothing that is named there was seen to be gone: {}"
-_ERROR = re.compile(r"error|exception|cannot|could not|undefined|not found|no such", re.IGNORECASE)
-_WORDS = re.compile(r"[^\W\d_]{2,}")
-_NOT_LOADED_BEFORE = "{} could not be run before the change, either: {}"
-_REMEDY = " If that is missing here, `commands.setup` in .github/forge.yml installs what tests need."
-_SKIPPED = "{} tests that passed before are skipped on the new code."
-_FLAKY = "{} tests came and went, on the new code or before it."
-_RENUMBERED = "{} rows have only a number for a name, and which row has which number changed."
-_NEWER = "{} tests are written for a newer PHPUnit at head, and that of here runs none of their file."
 _ATTRIBUTES = r"PHPUnit\Framework\Attributes"  # that PHPUnit knows since its version 10
-_FAILED_BEFORE = "{} tests failed before the change, too."
 
 
 @dataclass(frozen=True)
@@ -314,7 +316,7 @@ class Collector:
             elif before[test] == here[test] > head[test] > 0 and not (each.rest and each.rest.added):
                 found.append(replace(each, after=None, now=()))
             else:
-                found.append(replace(each, unknowable=_RENUMBERED))
+                found.append(replace(each, unknowable=RENUMBERED))
         return found
 
     async def _find_unreached(self, evidence: Sequence[TestEvidence]) -> list[TestEvidence]:
@@ -406,16 +408,16 @@ class Collector:
         """Say why the unknown ones are unknown."""
         unknown = [found for found, test in zip(evidence, told, strict=False) if test.outcome is EarlierOutcome.unknown]
         obstacles = Counter(each.unknowable for each in unknown if each.unknowable)
-        self.not_run += [text.format(count) for text, count in obstacles.items()]
+        self.not_run += [name_count(count, *texts) for texts, count in obstacles.items()]
         unknown = [each for each in unknown if not each.unknowable]
         passed_before = {each.path for each in unknown if each.passed_before}
         now = {path: output for path, output in self._loading.items() if path in passed_before}
-        self.not_run += [*_list_causes(_NOT_LOADED_BEFORE, once.loading), *_list_causes(_NOT_LOADED, now)]
+        self.not_run += [*list_causes(NOT_LOADED_BEFORE, once.loading), *list_causes(NOT_LOADED, now)]
         skipped = [each for each in unknown if each.passed_before and _is(each.case, CaseOutcome.skipped)]
         flaky = [each for each in unknown if each.passed_before and each.case is not None and each not in skipped]
         before = [each for each in unknown if not each.passed_before and _is_bad(once.cases.get(each.id))]
-        counted = ((_SKIPPED, skipped), (_FLAKY, flaky), (_FAILED_BEFORE, before))
-        self.not_run += [text.format(len(found)) for text, found in counted if found]
+        counted = ((SKIPPED, skipped), (FLAKY, flaky), (FAILED_BEFORE, before))
+        self.not_run += [name_count(len(found), *texts) for texts, found in counted if found]
 
 
 def _cut_all(texts: Mapping[str, str], versions: Mapping[str, Sequence[Version]]) -> dict[str, str]:
@@ -466,7 +468,7 @@ def _find_near(
     fresh: Sequence[Version],
 ) -> Version | None:
     """What is new at head where a test stood that is not there any more."""
-    if found.before is None:
+    if found.before is None or not fresh:
         return None
     near = find_near(found.before, before.get(found.path, ()), after.get(found.path, ()))
     return near if near in fresh else None
@@ -474,42 +476,17 @@ def _find_near(
 
 def _find_obstacle(
     found: TestEvidence, after: Version | None, now: Ran, old: Mapping[str, str], new: Mapping[str, str]
-) -> str:
-    """Why nothing can be known of what stands in the place of a test; empty if something can."""
+) -> CountedText | None:
+    """Why nothing can be known of what stands in the place of a test; None if something can."""
     path = found.path if after is None else after.path
     has_run = any(case.path == path for case in now.cases.values())
     is_newer = _ATTRIBUTES in new.get(path, "") and _ATTRIBUTES not in old.get(found.path, "")
-    return _NEWER if is_newer and not has_run else ""
+    return NEWER if is_newer and not has_run else None
 
 
 def _count_rows(cases: Iterable[str]) -> Counter[str]:
     """How many rows each test has whose rows only have numbers."""
     return Counter(test for test in map(find_numbered, cases) if test is not None)
-
-
-def _list_causes(text: str, loading: Mapping[str, str]) -> list[str]:
-    """One line for each cause, however many files it keeps from being loaded.
-
-    :param text: with a place for the files and one for the cause.
-    """
-    causes: defaultdict[str, list[str]] = defaultdict(list)
-    for path, output in loading.items():
-        causes[_find_cause(output)].append(path)
-    return [_explain_cause(text, paths, cause) for cause, paths in causes.items()]
-
-
-def _explain_cause(text: str, paths: Sequence[str], cause: str) -> str:
-    more = len(paths) - 1
-    files = f"{paths[0]} and {more} {'more file' if more == 1 else 'more files'}" if more else paths[0]
-    return text.format(files, cause) + (f".{_REMEDY}" if find_missing(cause) else "")
-
-
-def _find_cause(output: str) -> str:
-    """The last line that names an error, else the last of several words: braces and sums tell people nothing."""
-    lines = [line.removeprefix("E ").strip() for line in output.split("\n") if line[:1] not in set("=!0123456789")]
-    named = [line for line in lines if _ERROR.search(line)]
-    words = [line for line in lines if len(_WORDS.findall(line)) > 1]
-    return next(reversed(named or words), "no reason is given")[:200]
 
 
 def _is_whole(name: str, missing: Iterable[str]) -> bool:

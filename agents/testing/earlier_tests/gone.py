@@ -59,16 +59,13 @@ class GoneNames:
         words = list_words([_TEXTS.sub("", line) if _EXPECTS_VALUE.search(line) else line for line in version.lines])
         still = "" if beside is None else "\n".join(beside.lines)
         candidates = [word for word in keep_gone(words, self._before, self._after) if word not in still]
-        candidates = [word for word in candidates if not word.isidentifier() or _is_warning(word) or self._is_undefined(word)]
+        candidates = [word for word in candidates if self._may_be_gone(word)]
         return tuple(await self._reader.keep_unused(self._head, candidates))[:10]
 
-    def _is_undefined(self, word: str) -> bool:
-        return is_defined_less(word, self._before, self._after)
-
-
-def _is_warning(word: str) -> bool:
-    """Whether a word is a kind of warning: a program gives those that others define."""
-    return word.endswith("Warning")
+    def _may_be_gone(self, word: str) -> bool:
+        """Whether a word that is not there any more is a text, a kind of warning, or was defined by the program."""
+        is_text = not word.isidentifier()
+        return is_text or word.endswith("Warning") or is_defined_less(word, self._before, self._after)
 
 
 def name_for_people(names: Sequence[str]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agents.testing.earlier_tests.causes import CountedText
 from agents.testing.earlier_tests.names import misfits_call
 from agents.testing.earlier_tests.sides import is_script
 from agents.testing.earlier_tests.texts import (
@@ -87,7 +88,7 @@ class TestEvidence:
     :param is_blind: whether that passes on the program as it was, too: it cannot tell the two apart.
     :param is_untried: whether that could not be run there, so that nobody knows.
     :param is_left_out: whether others of the rows beside it are there at head, and it is not.
-    :param unknowable: why nothing can be known of it; empty if something can.
+    :param unknowable: why nothing can be known of it; None if something can.
     :param is_unreached: whether its file is elsewhere now, where no run of all tests comes.
     :param is_hushed: whether what failed at head did so in a run that ended as if nothing had failed.
     :param gone: what the test names and the program has no more.
@@ -111,7 +112,7 @@ class TestEvidence:
     is_blind: bool = False
     is_untried: bool = False
     is_left_out: bool = False
-    unknowable: str = ""
+    unknowable: CountedText | None = None
     is_unreached: bool = False
     is_hushed: bool = False
     gone: tuple[str, ...] = ()

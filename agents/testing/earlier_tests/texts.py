@@ -124,6 +124,7 @@ _BRACKET = re.compile(r"[()]")
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`")
 _NOTE = re.compile(r"\s(?:#|//)\s.*$")
 _TELLING = 12  # characters of a text that no output has by chance
+_HEAD = re.compile(r"\s*(?:@|(?:async )?def \w+\()")
 _LONGEST_CHECK = 8  # lines after the first of a check that is shown as one
 _COMMENT = re.compile(r"^\s*(#(?!\[)|//|\*|/\*)")
 
@@ -173,10 +174,14 @@ def list_versions(path: str, text: str, tests: Sequence[TestText]) -> list[Versi
 
 
 def find_failing_line(version: Version, output: str) -> int | None:
-    """The line of a test at which it failed, from 1 within the file, by the last place in it that its output names."""
+    """The line of a test at which it failed, from 1 within the file, by the last place in it that its output names.
+
+    Its head is none: what fails there is a fixture.
+    """
     name = re.escape(version.path.rpartition("/")[2])
     places = re.finditer(rf"{name}[\"']?(?:[:(]|,? line )(\d{{1,7}})", output)
     inside = [line for line in (int(found[1]) for found in places) if version.test.start <= line <= version.test.end]
+    inside = [line for line in inside if not _HEAD.match(version.lines[line - version.test.start])]
     return inside[-1] if inside else None
 
 

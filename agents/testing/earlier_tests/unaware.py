@@ -96,11 +96,12 @@ def _blind_line(path: str, line: str, texts: Collection[str] | None) -> str:
     if _IS_DEFINED.search(line):
         line = _FRAMEWORK.sub(_ABSENT, line)
     line = _VARIABLE.sub(_ABSENT, _OF_GO.sub(r"(\g<0> && false)", line))
-    return _TEXT.sub(lambda found: _blind_text(found[0]) if texts is None or found[0][1:-1] in texts else found[0], line)
+    return _TEXT.sub(lambda found: _blind_text(found[0], texts), line)
 
 
-def _blind_text(text: str) -> str:
-    return text if "ABSENT_" in text else _RUNNER.sub(_ABSENT, text)
+def _blind_text(text: str, texts: Collection[str] | None) -> str:
+    is_kept = "ABSENT_" in text or (texts is not None and text[1:-1] not in texts)
+    return text if is_kept else _RUNNER.sub(_ABSENT, text)
 
 
 async def blind_programs(

@@ -3,10 +3,13 @@
 import pytest
 
 from agents.syntax.tests import TestText
+from agents.testing.earlier_tests.causes import NOT_LOADED, find_cause, list_causes
 from agents.testing.earlier_tests.names import keep_gone, list_words
 from agents.testing.earlier_tests.running import find_version
-from agents.testing.earlier_tests.texts import Version, evades_more, find_near, list_versions
+from agents.testing.earlier_tests.texts import Version, evades_more, find_failing_line, find_near, list_versions
+from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, EarlierTests, Fate
 from domain.runs.testing import CaseOutcome, TestCase
+from messages.earlier_tests import render_section
 
 
 @pytest.mark.parametrize(
@@ -43,8 +46,9 @@ def test_what_stands_where_a_test_stood_is_in_its_place() -> None:
     before = _list(kept.replace("{}", copies), "one", "copies", "two")
     after = _list(kept.replace("{}", fails), "one", "fails", "two")
     assert find_near(before[1], before, after) == after[1]
-    assert find_near(before[1], before, _list(kept.replace("{}", other), "one", "other", "two")) is None
-    assert find_near(before[1], before, _list(kept.replace("{}", fails + other), "one", "fails", "other", "two")) is None
+    unlike = _list(kept.replace("{}", other), "one", "other", "two")
+    several = _list(kept.replace("{}", fails + other), "one", "fails", "other", "two")
+    assert find_near(before[1], before, unlike) is find_near(before[1], before, several) is None
 
 
 def test_a_message_in_a_regular_expression_is_looked_for_as_a_program_has_it() -> None:
@@ -58,3 +62,47 @@ def test_a_row_has_the_text_of_its_test(row: str) -> None:
     [adds] = list_versions("T.php", "", [TestText(name="testAdds", start=1, end=1)])
     case = TestCase(id=f"T.php::T::testAdds{row}", outcome=CaseOutcome.failed, path="T.php")
     assert find_version(case, [adds]) == adds
+
+
+def test_a_test_whose_fixture_failed_failed_at_no_line_of_its_own() -> None:
+    text = "def test_adds(half):\n    assert half == 2\n"
+    [adds] = list_versions("test_a.py", text, [TestText(name="test_adds", start=1, end=2)])
+    assert find_failing_line(adds, "test_a.py:1: RuntimeError") is None
+    assert find_failing_line(adds, "test_a.py:2: AssertionError") == 2
+
+
+@pytest.mark.parametrize(
+    ("output", "cause"),
+    [
+        ("Error: no such table\n    at load (/code/a_cannot.js:3:1)\n", "Error: no such table"),
+        ("a.rb:3:in `undefined': wrong\nSyntaxError: wrong\n/a/b/error.rb:3:in `load'\n", "SyntaxError: wrong"),
+    ],
+)
+def test_a_cause_is_no_frame(output: str, cause: str) -> None:
+    assert find_cause(output) == cause
+
+
+def test_only_what_can_be_installed_has_that_as_its_remedy() -> None:
+    [compiled] = list_causes(NOT_LOADED, {"a_test.go": "./a_test.go:3:2: undefined: Add"})
+    [missing] = list_causes(NOT_LOADED, {"test_a.py": "ModuleNotFoundError: No module named 'yaml'"})
+    assert ("commands.setup" in compiled, "commands.setup" in missing) == (False, True)
+
+
+def test_tests_of_which_the_same_is_said_are_one_row() -> None:
+    alike = [
+        EarlierTest(
+            id=f"test_a.py::test_x[{number}]",
+            path="test_a.py",
+            outcome=EarlierOutcome.changed,
+            fate=Fate.rewritten,
+            demanded=("assert a == 1",),
+            now=("assert a == 2",),
+        )
+        for number in range(99)
+    ]
+    other = alike[0].model_copy(update={"id": "test_a.py::test_y", "now": ("assert a == 3",)})
+    rows = [line for line in render_section(EarlierTests(tests=(*alike, other))).split("\n") if line[:3] == "| `"]
+    assert rows == [
+        "| `test_a.py::test_x[0]` and 98 more like it | `assert a == 1` | `assert a == 2` |",
+        "| `test_a.py::test_y` | `assert a == 1` | `assert a == 3` |",
+    ]
