@@ -127,5 +127,5 @@ def _has(text: str, word: str) -> bool:
 def _list_texts(line: str) -> Iterator[str]:
     for found in _TEXT.finditer(line):
         text = _ESCAPED.sub("", next(part for part in found.groups() if part))
-        yield text
+        yield from (text, text.rpartition("\\")[2]) if "\\" in text else (text,)
         yield from (part for part in re.findall(r"--[\w-]{2,}|/[\w-]{2,}(?:/[\w-]+)*", text) if part != text)

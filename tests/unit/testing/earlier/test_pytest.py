@@ -439,6 +439,16 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         },
         {"test_adds": "lost"},
     ),
+    "a recorded warning is gone that another file still gives": (
+        {
+            **PROGRAM,
+            "sums.py": "import warnings\n\n\ndef add(a, b):\n    if a < 0:\n        warnings.warn('less', UserWarning)\n    return a + b\n",
+            "more.py": "import warnings\n\nwarnings.warn('old', UserWarning)\n",
+            "tests/test_a.py": f"import warnings\n{TEST}\n\ndef test_warns():\n    with warnings.catch_warnings(record=True) as told:\n        add(-2, 2)\n    assert len(told) == 1\n    assert told[0].category is UserWarning\n",
+        },
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {"test_warns": "gone"},
+    ),
     "a folder is gone with its code": (
         {
             **PROGRAM,
@@ -573,6 +583,7 @@ _QUICK = {
     "its failure fails no run",
     "a row that several tests share, and one of them demands what is new",
     "a snapshot is rewritten",
+    "a recorded warning is gone that another file still gives",
 }
 
 
