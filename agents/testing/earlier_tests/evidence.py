@@ -305,7 +305,7 @@ class Collector:
     def _compare_numbers(self, evidence: Sequence[TestEvidence], now: Ran) -> list[TestEvidence]:
         """The evidence without rows that only have a number, where each row has another one than before.
 
-        Where rows were only taken away, one that failed may be among them.
+        Where there are fewer than before of the same program, one that failed may be among those that went.
         """
         before, here, head = map(_count_rows, (self._before, self._cases, now.cases))
         found: list[TestEvidence] = []
@@ -313,7 +313,7 @@ class Collector:
             test = find_numbered(each.id)
             if test is None or not each.now or before[test] == here[test] == head[test]:
                 found.append(each)
-            elif before[test] == here[test] > head[test] > 0 and not (each.rest and each.rest.added):
+            elif before[test] == here[test] > head[test] > 0:
                 found.append(replace(each, after=None, now=()))
             else:
                 found.append(replace(each, unknowable=RENUMBERED))

@@ -142,6 +142,11 @@ _NUMBERED = "<?php\nrequire_once __DIR__ . '/../src/sums.php';\n\nclass SumsTest
 _OF_ROWS = {
     "another": ("[2, 2, 4]", "[2, 2, 0]", ["changed"]),
     "taken away": ("            [2, 2, 4],\n", "", ["lost"]),
+    "taken away, and another is written anew": (
+        "            [2, 2, 4],\n            [3, 0, 3],\n",
+        "            [3, -0, 3],\n",
+        ["lost"],
+    ),
     "one more": ("[2, 2, 4]", "[1, 0, 1],\n            [2, 2, 0]", ["unknown"]),
 }
 
