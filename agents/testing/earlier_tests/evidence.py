@@ -314,7 +314,7 @@ class Collector:
             if test is None or not each.now or before[test] == here[test] == head[test]:
                 found.append(each)
             elif before[test] == here[test] > head[test] > 0:
-                found.append(replace(each, after=None, now=()))
+                found.append(replace(each, has_fewer_rows=True))
             else:
                 found.append(replace(each, unknowable=RENUMBERED))
         return found

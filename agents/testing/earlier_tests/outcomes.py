@@ -88,6 +88,7 @@ class TestEvidence:
     :param is_blind: whether that passes on the program as it was, too: it cannot tell the two apart.
     :param is_untried: whether that could not be run there, so that nobody knows.
     :param is_left_out: whether others of the rows beside it are there at head, and it is not.
+    :param has_fewer_rows: whether its row has only a number for a name, and its test has fewer rows at head.
     :param unknowable: why nothing can be known of it; None if something can.
     :param is_unreached: whether its file is elsewhere now, where no run of all tests comes.
     :param is_hushed: whether what failed at head did so in a run that ended as if nothing had failed.
@@ -112,6 +113,7 @@ class TestEvidence:
     is_blind: bool = False
     is_untried: bool = False
     is_left_out: bool = False
+    has_fewer_rows: bool = False
     unknowable: CountedText | None = None
     is_unreached: bool = False
     is_hushed: bool = False
@@ -216,6 +218,7 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
             return _judge_surroundings(found)
         case Fate.rewritten:
             is_lost = (difference.is_less and _shows_no_change(found)) or _expects_its_failure(found)
+            is_lost = is_lost or found.has_fewer_rows
             is_lost = is_lost or _demands_nothing_more(found) or (found.is_near and _shows_no_change(found))
             is_lost = is_lost or _is_held_roughly(found, difference)
             return _lose_if(found, is_lost), difference
@@ -277,7 +280,8 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
     is_beside = bool(told) and all(each is found.rest for each in told)
     is_shorter = found.is_left_out and not any(each.added for each in told)
     is_weak = found.is_blind and (not is_beside or is_shorter or any(each.is_rougher for each in told))
-    return _lose_if(found, bool(less) or is_weak or _expects_its_failure(found)), difference
+    is_lost = bool(less) or is_weak or found.has_fewer_rows or _expects_its_failure(found)
+    return _lose_if(found, is_lost), difference
 
 
 def _rate_by_output(found: TestEvidence, shared: SharedChange) -> tuple[bool, float]:
