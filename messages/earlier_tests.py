@@ -130,11 +130,11 @@ def _show(label: str, text: str) -> str:
 def _render_changed(changed: Sequence[EarlierTest]) -> str:
     if not changed:
         return ""
-    rows = [
-        f"| {inline_code(each.id, 120)}{_name_shared(each)} | {_cell(each.demanded)} | {_cell(each.now)} |"
-        for each in changed[:_CHANGED]
-    ]
-    more = _count_rest(len(changed) - _CHANGED, "more", "more")
+    folded: dict[str, list[EarlierTest]] = {}
+    for each in changed:
+        folded.setdefault(f"{_name_shared(each)} | {_cell(each.demanded)} | {_cell(each.now)} |", []).append(each)
+    rows = [_render_row(alike, cells) for cells, alike in folded.items()]
+    more = _count_rest(len(changed) - sum(map(len, [*folded.values()][:_CHANGED])), "more", "more")
     blind = [each for each in changed if each.is_blind]
     told = (
         f"What stands in place of {_name(blind)} passes on the code of before as well, so it does not show the change."
@@ -145,11 +145,17 @@ def _render_changed(changed: Sequence[EarlierTest]) -> str:
             "",
             "| test | before | now |",
             "| --- | --- | --- |",
-            *rows,
+            *rows[:_CHANGED],
             *more,
             *(["", told] if blind else []),
         ]
     )
+
+
+def _render_row(alike: Sequence[EarlierTest], cells: str) -> str:
+    """One row for tests of which the same is to be said."""
+    more = f" and {len(alike) - 1:,} more like it" if len(alike) > 1 else ""
+    return f"| {inline_code(alike[0].id, 120)}{more}{cells}"
 
 
 def _cell(lines: Sequence[str]) -> str:

@@ -1,15 +1,26 @@
 """Collects the evidence for the earlier tests that do not pass on the new code, and judges each."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from agents.testing.earlier_tests.causes import (
+    FAILED_BEFORE,
+    FLAKY,
+    NEWER,
+    NOT_LOADED,
+    NOT_LOADED_BEFORE,
+    RENUMBERED,
+    SKIPPED,
+    CountedText,
+    list_causes,
+)
 from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.gone import GoneNames, name_for_people
 from agents.testing.earlier_tests.loading import cut_tests, find_error_lines, stub_names
 from agents.testing.earlier_tests.manifests import keep_tests
-from agents.testing.earlier_tests.names import find_missing, shorten
+from agents.testing.earlier_tests.names import shorten
 from agents.testing.earlier_tests.outcomes import SharedChange, TestEvidence, judge
 from agents.testing.earlier_tests.reading import Reader, list_shared_changes
 from agents.testing.earlier_tests.running import (
@@ -17,27 +28,22 @@ from agents.testing.earlier_tests.running import (
     FileRunner,
     Ran,
     Runners,
+    find_numbered,
     find_version,
     list_passed,
     pack_runs,
 )
-from agents.testing.earlier_tests.texts import Version, find_stand_in
+from agents.testing.earlier_tests.texts import Version, find_near, find_stand_in
 from agents.testing.tester import Tester
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, Fate
 from domain.runs.testing import CaseOutcome, TestCase
+from domain.text.phrases import name_count
 from workspace.commits import write_blob, write_tree
 
 _ROUNDS = 4  # in which files that cannot be loaded are cut
 _MOST_HEAD = 60  # files of head in which a test may have found another place
 _ON_BASE = "Without the change: {}"
-_NOT_LOADED = "{} cannot be loaded on the new code, and nothing that is named there was seen to be gone: {}"
-_ERROR = re.compile(r"error|exception|cannot|could not|undefined|not found|no such", re.IGNORECASE)
-_WORDS = re.compile(r"[^\W\d_]{2,}")
-_NOT_LOADED_BEFORE = "{} could not be run before the change, either: {}"
-_REMEDY = " If that is missing here, `commands.setup` in .github/forge.yml installs what tests need."
-_SKIPPED = "{} tests that passed before are skipped on the new code."
-_FLAKY = "{} tests came and went, on the new code or before it."
-_FAILED_BEFORE = "{} tests failed before the change, too."
+_ATTRIBUTES = r"PHPUnit\Framework\Attributes"  # that PHPUnit knows since its version 10
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,7 @@ class Collector:
         self._parts: dict[str, Entry | None] = {}  # path → its file without what is gone
         self._in_need: set[str] = set()  # ids of tests that need what is gone: without it they fail before, too
         self._versions: dict[str, list[Version]] = {}
+        self._before: Mapping[str, TestCase] = {}  # as they ended on the code they were written for
 
     async def collect(self) -> list[EarlierTest]:
         """What each test came to."""
@@ -109,6 +116,7 @@ class Collector:
         await self._load_in_parts(texts, gone)
         await self._load_with_new_helpers()
         once, twice = await self._run_before(doubtful)
+        self._before = once.cases
         self.not_run += [_ON_BASE.format(why) for why in once.not_run if why not in self.not_run]
         passed = list_passed(once) & list_passed(twice)
         held = [case for case in self._cases.values() if case.outcome is CaseOutcome.passed]
@@ -260,6 +268,8 @@ class Collector:
             if (each.path, each.test.name, each.test.groups) not in known
         ]
         placed = {each.id: _place(each, after, fresh, sides.moved) for each in open_}
+        near = {each.id: _find_near(each, before, after, fresh) for each in open_ if placed[each.id] is None}
+        placed |= near
         named = {each.path for each in open_ if placed[each.id] is None and each.path in there}
         wanted = sorted({*named, *(version.path for version in placed.values() if version is not None)})
         await self._tester.tell("Running what stands in the place of earlier tests")
@@ -273,7 +283,14 @@ class Collector:
         shared = (*helpers, *await self._list_shared())  # some helpers are named as tests are
         known_places = [
             await self._add_place(
-                replace(each, rest=rest.get(each.path), shared=shared, now=_find_unread(each, placed, now)),
+                replace(
+                    each,
+                    rest=rest.get(each.path),
+                    shared=shared,
+                    now=_find_unread(each, placed, now),
+                    is_near=near.get(each.id) is not None,
+                    unknowable=_find_obstacle(each, placed[each.id], now, old, new),
+                ),
                 placed[each.id],
                 cases,
                 now.hushed,
@@ -283,7 +300,24 @@ class Collector:
             else each
             for each in evidence
         ]
-        return await self._find_unreached(known_places)
+        return await self._find_unreached(self._compare_numbers(known_places, now))
+
+    def _compare_numbers(self, evidence: Sequence[TestEvidence], now: Ran) -> list[TestEvidence]:
+        """The evidence without rows that only have a number, where each row has another one than before.
+
+        Where there are fewer than before of the same program, one that failed may be among those that went.
+        """
+        before, here, head = map(_count_rows, (self._before, self._cases, now.cases))
+        found: list[TestEvidence] = []
+        for each in evidence:
+            test = find_numbered(each.id)
+            if test is None or not each.now or before[test] == here[test] == head[test]:
+                found.append(each)
+            elif before[test] == here[test] > head[test] > 0:
+                found.append(replace(each, has_fewer_rows=True))
+            else:
+                found.append(replace(each, unknowable=RENUMBERED))
+        return found
 
     async def _find_unreached(self, evidence: Sequence[TestEvidence]) -> list[TestEvidence]:
         """The evidence with which tests fail where no run of all tests comes any more: nobody sees that.
@@ -322,14 +356,23 @@ class Collector:
         own = [case for case in now if case.id == found.id]
         now = tuple(own) or now
         bad = [case.id for case in now if case.outcome.is_bad]
-        placed = replace(found, after=after, now=now, is_hushed=bool(bad) and all(each in hushed for each in bad))
+        placed = replace(
+            found,
+            after=after,
+            now=now,
+            is_hushed=bool(bad) and all(each in hushed for each in bad),
+            is_left_out=bool(now) and not own and _find_row(found.id) is not None,
+        )
         is_there = any(case.outcome is not CaseOutcome.skipped for case in now)
         if found.before is not None and not placed.gone and not is_there:
             return replace(placed, gone=await gone.find_in(found.before, after))
         return placed
 
     async def _try_places_before(self, evidence: Sequence[TestEvidence]) -> list[TestEvidence]:
-        """The evidence with how what stands in the place of a changed test ends on the program as it was."""
+        """The evidence with how what stands in the place of a changed test ends on the program as it was.
+
+        One that may demand less counts as changed until it is seen to pass there, too, or cannot be run.
+        """
         asked = {each.id: place for each in evidence if (place := _find_file(each)) and _has_changed(each)}
         if not asked:
             return [*evidence]
@@ -339,8 +382,17 @@ class Collector:
         once, twice = await self._runner.repeat(tree, sorted({*asked.values()}), sides.now, 2)
         passed = list_passed(once) & list_passed(twice)
         blind = {each.id for each in evidence if each.id in asked and all(case.id in passed for case in each.now)}
-        telling = {_find_row(asked_id) for asked_id in asked.keys() - blind} - {None}
-        return [replace(each, is_blind=each.id in blind and _find_row(each.id) not in telling) for each in evidence]
+        known = {*once.cases, *twice.cases, *once.loading, *twice.loading}
+        untried = {each.id for each in evidence if each.id in asked and not known & {asked[each.id], *_name_all(each)}}
+        telling = {_find_row(asked_id) for asked_id in asked.keys() - blind - untried} - {None}
+        return [
+            replace(
+                each,
+                is_blind=each.id in blind and _find_row(each.id) not in telling,
+                is_untried=each.id in untried,
+            )
+            for each in evidence
+        ]
 
     async def _list_shared(self) -> Sequence[SharedChange]:
         """How the change touches what tests share."""
@@ -355,14 +407,17 @@ class Collector:
     def _explain(self, evidence: Sequence[TestEvidence], told: Sequence[EarlierTest], once: Ran) -> None:
         """Say why the unknown ones are unknown."""
         unknown = [found for found, test in zip(evidence, told, strict=False) if test.outcome is EarlierOutcome.unknown]
+        obstacles = Counter(each.unknowable for each in unknown if each.unknowable)
+        self.not_run += [name_count(count, *texts) for texts, count in obstacles.items()]
+        unknown = [each for each in unknown if not each.unknowable]
         passed_before = {each.path for each in unknown if each.passed_before}
         now = {path: output for path, output in self._loading.items() if path in passed_before}
-        self.not_run += [*_list_causes(_NOT_LOADED_BEFORE, once.loading), *_list_causes(_NOT_LOADED, now)]
+        self.not_run += [*list_causes(NOT_LOADED_BEFORE, once.loading), *list_causes(NOT_LOADED, now)]
         skipped = [each for each in unknown if each.passed_before and _is(each.case, CaseOutcome.skipped)]
         flaky = [each for each in unknown if each.passed_before and each.case is not None and each not in skipped]
         before = [each for each in unknown if not each.passed_before and _is_bad(once.cases.get(each.id))]
-        counted = ((_SKIPPED, skipped), (_FLAKY, flaky), (_FAILED_BEFORE, before))
-        self.not_run += [text.format(len(found)) for text, found in counted if found]
+        counted = ((SKIPPED, skipped), (FLAKY, flaky), (FAILED_BEFORE, before))
+        self.not_run += [name_count(len(found), *texts) for texts, found in counted if found]
 
 
 def _cut_all(texts: Mapping[str, str], versions: Mapping[str, Sequence[Version]]) -> dict[str, str]:
@@ -381,6 +436,10 @@ def _find_unread(found: TestEvidence, placed: Mapping[str, Version | None], now:
 def _find_file(found: TestEvidence) -> str | None:
     """The file of what stands in the place of a test."""
     return found.after.path if found.after is not None else next((case.path for case in found.now), None)
+
+
+def _name_all(found: TestEvidence) -> set[str]:
+    return {case.id for case in found.now}
 
 
 def _has_changed(found: TestEvidence) -> bool:
@@ -402,29 +461,32 @@ def _place(
     return find_stand_in(found.before, fresh)
 
 
-def _list_causes(text: str, loading: Mapping[str, str]) -> list[str]:
-    """One line for each cause, however many files it keeps from being loaded.
-
-    :param text: with a place for the files and one for the cause.
-    """
-    causes: defaultdict[str, list[str]] = defaultdict(list)
-    for path, output in loading.items():
-        causes[_find_cause(output)].append(path)
-    return [_explain_cause(text, paths, cause) for cause, paths in causes.items()]
-
-
-def _explain_cause(text: str, paths: Sequence[str], cause: str) -> str:
-    more = len(paths) - 1
-    files = f"{paths[0]} and {more} {'more file' if more == 1 else 'more files'}" if more else paths[0]
-    return text.format(files, cause) + (f".{_REMEDY}" if find_missing(cause) else "")
+def _find_near(
+    found: TestEvidence,
+    before: Mapping[str, Sequence[Version]],
+    after: Mapping[str, Sequence[Version]],
+    fresh: Sequence[Version],
+) -> Version | None:
+    """What is new at head where a test stood that is not there any more."""
+    if found.before is None or not fresh:
+        return None
+    near = find_near(found.before, before.get(found.path, ()), after.get(found.path, ()))
+    return near if near in fresh else None
 
 
-def _find_cause(output: str) -> str:
-    """The last line that names an error, else the last of several words: braces and sums tell people nothing."""
-    lines = [line.removeprefix("E ").strip() for line in output.split("\n") if line[:1] not in set("=!0123456789")]
-    named = [line for line in lines if _ERROR.search(line)]
-    words = [line for line in lines if len(_WORDS.findall(line)) > 1]
-    return next(reversed(named or words), "no reason is given")[:200]
+def _find_obstacle(
+    found: TestEvidence, after: Version | None, now: Ran, old: Mapping[str, str], new: Mapping[str, str]
+) -> CountedText | None:
+    """Why nothing can be known of what stands in the place of a test; None if something can."""
+    path = found.path if after is None else after.path
+    has_run = any(case.path == path for case in now.cases.values())
+    is_newer = _ATTRIBUTES in new.get(path, "") and _ATTRIBUTES not in old.get(found.path, "")
+    return NEWER if is_newer and not has_run else None
+
+
+def _count_rows(cases: Iterable[str]) -> Counter[str]:
+    """How many rows each test has whose rows only have numbers."""
+    return Counter(test for test in map(find_numbered, cases) if test is not None)
 
 
 def _is_whole(name: str, missing: Iterable[str]) -> bool:

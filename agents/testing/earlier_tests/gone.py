@@ -50,7 +50,7 @@ class GoneNames:
         return (*missing, *keep_gone(find_unwarned(output), self._before, self._after))
 
     async def find_in(self, version: Version, beside: Version | None) -> tuple[str, ...]:
-        """The names and texts in a test that no file of the program has any more.
+        """The names and texts in a test that no file of the program has any more; kinds of warnings: no touched one.
 
         A value that an assertion expects is none: a program that answers another one has not lost it.
 
@@ -59,11 +59,19 @@ class GoneNames:
         words = list_words([_TEXTS.sub("", line) if _EXPECTS_VALUE.search(line) else line for line in version.lines])
         still = "" if beside is None else "\n".join(beside.lines)
         candidates = [word for word in keep_gone(words, self._before, self._after) if word not in still]
-        candidates = [word for word in candidates if not word.isidentifier() or self._is_undefined(word)]
-        return tuple(await self._reader.keep_unused(self._head, candidates))[:10]
+        candidates = [word for word in candidates if self._may_be_gone(word)]
+        unused = {*await self._reader.keep_unused(self._head, candidates)}
+        return tuple(word for word in candidates if word in unused or _is_warning(word))[:10]
 
-    def _is_undefined(self, word: str) -> bool:
-        return is_defined_less(word, self._before, self._after)
+    def _may_be_gone(self, word: str) -> bool:
+        """Whether a word is a text, a kind of warning or error that the language defines, or the program's own."""
+        is_own = not word.isidentifier() or is_defined_less(word, self._before, self._after)
+        return is_own or _is_warning(word) or word.endswith(("Error", "Exception"))
+
+
+def _is_warning(word: str) -> bool:
+    """Whether a word is a kind of warning: that others still give it does not mean that this one is there."""
+    return word.endswith("Warning")
 
 
 def name_for_people(names: Sequence[str]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ _MISSING = re.compile(
     | unknown\ keywords?:\ :?(?P<q>\w+)
     | cannot\ load\ such\ file\ --\ (?P<r>[^\s]+)
     | Call\ to\ undefined\ (?:method|function)\ (?P<s>[\w\\:]+)
+    | does\ not\ have\ a\ method\ "(?P<ag>\w+)"
     | (?:Class|Interface|Trait)\ "(?P<t>[\w\\]+)"\ (?:does\ not\ exist|not\ found)
     | Undefined\ (?:constant|property)[ :]+(?P<u>[\w\\:$]+)
     | Unknown\ named\ parameter\ \$(?P<v>\w+)
@@ -45,7 +46,11 @@ _ARITY = re.compile(
     r"takes \d+ arguments? but \d+|Too few arguments to function|missing keywords?:"
 )
 _WORD = re.compile(r"[A-Za-z_]\w{2,80}")
-_TEXT = re.compile(r"\"([^\"\\\n]{3,120})\"|'([^'\\\n]{3,120})'|`([^`\\\n]{3,120})`")
+_TEXT = re.compile(
+    r"\"((?:\\.|[^\"\\\n]){3,120})\"|'((?:\\.|[^'\\\n]){3,120})'|`((?:\\.|[^`\\\n]){3,120})`|"
+    r"(?<=[(=, ])/(?![/* ])((?:\\.|[^/\\\n]){3,120})/"
+)
+_ESCAPED = re.compile(r"\\(?=[^\w\s])")
 _MOST = 200
 _DEFINES = (
     r"\b(?:def|class|function\*?|func|fn|const|let|var|val|type|interface|struct|enum|trait|mod|module|static|public|"
@@ -121,6 +126,6 @@ def _has(text: str, word: str) -> bool:
 
 def _list_texts(line: str) -> Iterator[str]:
     for found in _TEXT.finditer(line):
-        text = next(part for part in found.groups() if part)
-        yield text
+        text = _ESCAPED.sub("", next(part for part in found.groups() if part))
+        yield from (text, text.rpartition("\\")[2]) if "\\" in text else (text,)
         yield from (part for part in re.findall(r"--[\w-]{2,}|/[\w-]{2,}(?:/[\w-]+)*", text) if part != text)

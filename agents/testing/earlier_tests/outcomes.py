@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agents.testing.earlier_tests.causes import CountedText
 from agents.testing.earlier_tests.names import misfits_call
 from agents.testing.earlier_tests.sides import is_script
 from agents.testing.earlier_tests.texts import (
@@ -24,6 +25,7 @@ from agents.testing.earlier_tests.texts import (
     find_failing_line,
     is_rougher,
     keeps_literals,
+    names_error,
     quote,
 )
 from domain.paths import is_source
@@ -53,6 +55,11 @@ class SharedChange:
         return is_source(self.path) and (checks_less(self.removed, self.added) or evades_more(self.removed, self.added))
 
     @property
+    def is_rougher(self) -> bool:
+        """Whether it takes the same values with a tolerance that it did not have, or another one."""
+        return is_source(self.path) and is_rougher(self.removed, self.added)
+
+    @property
     def deselects(self) -> bool:
         """Whether it leaves tests out that it did not leave out before."""
         return deselects_more(self.removed, self.added)
@@ -76,8 +83,13 @@ class TestEvidence:
     :param failed_before: whether it failed each time there.
     :param loading: what its file printed, where it could not be loaded.
     :param before: its text; :param after: the text of what is in its place; None if nothing is.
+    :param is_near: whether it only stands where the test stood, so that it must tell the two programs apart.
     :param now: how that ended at head.
     :param is_blind: whether that passes on the program as it was, too: it cannot tell the two apart.
+    :param is_untried: whether that could not be run there, so that nobody knows.
+    :param is_left_out: whether others of the rows beside it are there at head, and it is not.
+    :param has_fewer_rows: whether its row has only a number for a name, and its test has fewer rows at head.
+    :param unknowable: why nothing can be known of it; None if something can.
     :param is_unreached: whether its file is elsewhere now, where no run of all tests comes.
     :param is_hushed: whether what failed at head did so in a run that ended as if nothing had failed.
     :param gone: what the test names and the program has no more.
@@ -96,8 +108,13 @@ class TestEvidence:
     loading: str = ""
     before: Version | None = None
     after: Version | None = None
+    is_near: bool = False
     now: Sequence[TestCase] = ()
     is_blind: bool = False
+    is_untried: bool = False
+    is_left_out: bool = False
+    has_fewer_rows: bool = False
+    unknowable: CountedText | None = None
     is_unreached: bool = False
     is_hushed: bool = False
     gone: tuple[str, ...] = ()
@@ -174,7 +191,7 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
     if fate is Fate.noticed:
         told = max(found.asking, key=lambda each: _rate_by_output(found, each))
         return EarlierOutcome.lost, Difference(told.removed[:6], told.added[:6], True, told.path)
-    if not found.passed_before:
+    if not found.passed_before or found.unknowable:
         return EarlierOutcome.unknown, none
     if found.case is None or not found.case.outcome.is_bad:
         return (EarlierOutcome.gone if found.gone and found.loading else EarlierOutcome.unknown), none
@@ -200,14 +217,25 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
         case Fate.surroundings:
             return _judge_surroundings(found)
         case Fate.rewritten:
-            is_lost = difference.is_less or _expects_its_failure(found)
-            is_lost = is_lost or _demands_nothing_more(found)
+            is_lost = (difference.is_less and _shows_no_change(found)) or _expects_its_failure(found)
+            is_lost = is_lost or found.has_fewer_rows
+            is_lost = is_lost or _demands_nothing_more(found) or (found.is_near and _shows_no_change(found))
             is_lost = is_lost or _is_held_roughly(found, difference)
             return _lose_if(found, is_lost), difference
 
 
 def _lose_if(found: TestEvidence, is_lost: bool) -> EarlierOutcome:
     return EarlierOutcome.lost if is_lost and not misfits_call(found.output) else EarlierOutcome.changed
+
+
+def _shows_no_change(found: TestEvidence) -> bool:
+    """Whether what stands in its place may be met by any program: that of before meets it, too, or nobody knows.
+
+    What newly demands the very error that the program ends with now demands something of it.
+    """
+    if found.before is not None and found.after is not None and names_error(found.before, found.after, found.output):
+        return False
+    return found.is_blind or found.is_untried
 
 
 def _demands_nothing_more(found: TestEvidence) -> bool:
@@ -232,11 +260,14 @@ def _is_held_roughly(found: TestEvidence, difference: Difference) -> bool:
     """Whether the value that was demanded stays, the code of before meets it, and the new one only comes near."""
     if not found.is_blind or found.before is None or found.after is None:
         return False
-    return is_rougher(found.before, found.after) and not differs_little(difference.demanded, found.output)
+    return is_rougher(found.before.code, found.after.code) and not differs_little(difference.demanded, found.output)
 
 
 def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference]:
-    """Where the test itself is the same, what it shares with others decides whether it checks less."""
+    """Where the test itself is the same, what is around it decides whether it checks less.
+
+    What the code of before meets, too, is asked about where others share it; beside the test it is as its own text.
+    """
     shared = [*([found.rest] if found.rest is not None else []), *found.shared]
     shared = [each for each in shared if not is_script(each.path)]
     less = [each for each in shared if each.is_less]
@@ -246,7 +277,11 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
     if chosen is not None:
         path = "" if chosen.path == found.path else chosen.path
         difference = Difference(chosen.removed[:6], chosen.added[:6], bool(less), path)
-    return _lose_if(found, bool(less) or found.is_blind or _expects_its_failure(found)), difference
+    is_beside = bool(told) and all(each is found.rest for each in told)
+    is_shorter = found.is_left_out and not any(each.added for each in told)
+    is_weak = found.is_blind and (not is_beside or is_shorter or any(each.is_rougher for each in told))
+    is_lost = bool(less) or is_weak or found.has_fewer_rows or _expects_its_failure(found)
+    return _lose_if(found, is_lost), difference
 
 
 def _rate_by_output(found: TestEvidence, shared: SharedChange) -> tuple[bool, float]:

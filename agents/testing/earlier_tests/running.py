@@ -61,6 +61,7 @@ _TIME_IS_UP = "Their time was up before all of them had run."
 _BY_FILE = frozenset({Framework.mocha})  # before version 8, no test is told with its file
 _LOADS_ALL = frozenset({Framework.rspec, Framework.minitest, Framework.phpunit})  # before any test runs
 _ALONE = frozenset({Framework.node, Framework.tape, Framework.ava})  # whose reports never tell it
+_WARNING = "::Warning"  # by which PHPUnit says that a class has no tests
 _NO_REPORT = "`{}` ended without saying how its tests ended."
 
 
@@ -81,6 +82,7 @@ def read_result(result: CommandResult, files: Sequence[str]) -> Ran:
     if not result.is_successful and result.cases and not any(case.outcome.is_bad for case in result.cases):
         return Ran(not_run=(_NOT_BELIEVED.format(name_call(result), result.exit_status),))
     tests = [case for case in result.cases if not stands_for_file(case) and not _names_whole_file(case, files)]
+    tests = [case for case in tests if not (result.framework is Framework.phpunit and case.id.endswith(_WARNING))]
     own = [_place(case, files) for case in tests]
     cases = {case.id: case for case in own}
     whole = [case for case in result.cases if stands_for_file(case) and case.path]
@@ -137,9 +139,19 @@ def stands_for_file(case: TestCase) -> bool:
     return case.id in {case.path, f"{case.path}::{module}", f"{case.path}::{case.path.rpartition('/')[2]}"}
 
 
+_ROW = re.compile(r"\[.*\]$| with data set (?:#\d+|\"[^\n]*\"|@\S+)(?: \(.*\))?$", re.DOTALL)
+_NUMBERED = re.compile(r" with data set #\d+$")
+
+
+def find_numbered(name: str) -> str | None:
+    """The test of a row that is called by its number alone; None if it is no such row."""
+    found = _NUMBERED.search(name)
+    return None if found is None else name[: found.start()]
+
+
 def find_version(case: TestCase, versions: Sequence[Version]) -> Version | None:
     """The text of a test, by the name that its runner has for it."""
-    name = re.sub(r"\[.*\]$", "", case.id, flags=re.DOTALL)
+    name = _ROW.sub("", case.id)
     squashed = _squash(name)
     parts = [_squash(part) for part in re.split(r"::| › | > |/|#|\\|\.(?=\w+$)| — |\(|::", name)]
     rated = [(_rate(each, squashed, parts, case), each) for each in versions]

@@ -12,7 +12,7 @@ from agents.syntax.tests import TestText
 
 _SHOWN = 6
 """Lines of a test that are shown."""
-_ALIKE = 0.5
+_ALIKE, _NEAR = 0.5, 0.2
 _DESELECTS = re.compile(
     r"ignore|deselect|exclude|skip|testpaths|norecursedirs|python_(?:files|functions|classes)|testMatch|testRegex|"
     r"PathPattern|(?:^|[\s\"'=])-[km]\b|--?(?:grep|tag|filter|pattern|skip)|\bonly\b|items",
@@ -115,10 +115,16 @@ _ROUGHLY = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:_\d+)*(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'|(?<![\w.])\d[\w.]*")
 _LAST_NUMBER = re.compile(r"-?\d[\w.+-]*(?=\s*\)[\s);]*$)")
 _ROUNDING = 1e-6  # of a value
 _ASSERTED = re.compile(r"\bassert(?:ion)?\b[^\n]* failed|AssertionError|AssertionFailed|Failed asserting")
-_BRACKET, _QUOTED = re.compile(r"[()]"), re.compile(r"\"[^\"]*\"|'[^']*'")
+_FAILS_TO_MATCH = re.compile(rf"{_ASSERTED.pattern}|expected|expect\(", re.IGNORECASE)
+_BRACKET = re.compile(r"[()]")
+_QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`")
+_NOTE = re.compile(r"\s(?:#|//)\s.*$")
+_TELLING = 12  # characters of a text that no output has by chance
+_HEAD = re.compile(r"\s*(?:@|(?:async )?def \w+\()")
 _LONGEST_CHECK = 8  # lines after the first of a check that is shown as one
 _COMMENT = re.compile(r"^\s*(#(?!\[)|//|\*|/\*)")
 
@@ -168,10 +174,14 @@ def list_versions(path: str, text: str, tests: Sequence[TestText]) -> list[Versi
 
 
 def find_failing_line(version: Version, output: str) -> int | None:
-    """The line of a test at which it failed, from 1 within the file, by the last place in it that its output names."""
+    """The line of a test at which it failed, from 1 within the file, by the last place in it that its output names.
+
+    Its head is none: what fails there is a fixture.
+    """
     name = re.escape(version.path.rpartition("/")[2])
     places = re.finditer(rf"{name}[\"']?(?:[:(]|,? line )(\d{{1,7}})", output)
     inside = [line for line in (int(found[1]) for found in places) if version.test.start <= line <= version.test.end]
+    inside = [line for line in inside if not _HEAD.match(version.lines[line - version.test.start])]
     return inside[-1] if inside else None
 
 
@@ -206,10 +216,25 @@ def compare(before: Version, after: Version, failing: int | None) -> Difference:
 
 
 def evades_more(removed: Sequence[str], added: Sequence[str]) -> bool:
-    """Whether lines that were added keep a test from failing: they replace the subject, skip, or catch."""
-    before = Counter(found[0].strip().lower() for line in removed for found in _EVADES.finditer(line))
-    after = Counter(found[0].strip().lower() for line in added for found in _EVADES.finditer(line))
+    """Whether lines that were added keep a test from failing: they replace the subject, skip, or catch.
+
+    What is quoted, such as a title, or only a comment keeps nothing from failing.
+    """
+    before, after = (
+        Counter(found[0].strip().lower() for line in lines for found in _EVADES.finditer(_keep_code(line)))
+        for lines in (removed, added)
+    )
     return bool(after - before)
+
+
+def names_error(before: Version, after: Version, output: str) -> bool:
+    """Whether a test newly demands the very text of the error that its program ended with, as its output shows."""
+    if _FAILS_TO_MATCH.search(output):
+        return False
+    old = set(before.code)
+    demanded = [line for line in after.code if line not in old and _CHECK.search(_keep_code(line))]
+    texts = (found[0][1:-1] for line in demanded for found in _QUOTED.finditer(line))
+    return any(len(text) >= _TELLING and text in output for text in texts)
 
 
 def expects_failure_more(removed: Sequence[str], added: Sequence[str]) -> bool:
@@ -234,16 +259,15 @@ def checks_less(removed: Sequence[str], added: Sequence[str]) -> bool:
     return _measure(added) < _measure(removed)
 
 
-def is_rougher(before: Version, after: Version) -> bool:
-    """Whether a test asks for the same values as before, with a tolerance that it did not have, or another one."""
-    old, new = (sum(len(_ROUGHLY.findall(line)) for line in each.code) for each in (before, after))
+def is_rougher(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Whether lines ask for the same values as before, with a tolerance that they did not have, or another one."""
+    old, new = (sum(len(_ROUGHLY.findall(line)) for line in lines) for lines in (before, after))
     if new > old:
-        return keeps_literals(before, after)
+        return _keeps_all(before, after)
     first, second = (
-        [_LAST_NUMBER.sub("", line) if _ROUGHLY.search(line) else line for line in each.code]
-        for each in (before, after)
+        [_LAST_NUMBER.sub("", line) if _ROUGHLY.search(line) else line for line in lines] for lines in (before, after)
     )
-    return first == second and before.code != after.code
+    return first == second and [*before] != [*after]
 
 
 def differs_little(demanded: Sequence[str], output: str) -> bool:
@@ -269,6 +293,20 @@ def find_stand_in(test: Version, candidates: Sequence[Version]) -> Version | Non
     return best[1] if best is not None and best[0] >= _ALIKE else None
 
 
+def find_near(test: Version, before: Sequence[Version], after: Sequence[Version]) -> Version | None:
+    """The test that stands where another one stood in its file, between the same ones, and uses some of its words.
+
+    :param before: the tests of that file; :param after: those that it has now.
+    """
+    old, new = ([(each.test.groups, each.test.name) for each in tests] for tests in (before, after))
+    at = next((at for at, each in enumerate(before) if each == test), len(before))
+    for code, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if code == "replace" and start <= at < end and end - start == last - first:
+            near = after[first + at - start]
+            return near if measure_likeness(test, near) >= _NEAR else None
+    return None
+
+
 def demands_something(version: Version) -> bool:
     """Whether a test can fail at an assertion of its own."""
     return _measure(_strip(version.lines)) is not _Strength.nothing
@@ -276,16 +314,22 @@ def demands_something(version: Version) -> bool:
 
 def keeps_literals(before: Version, after: Version) -> bool:
     """Whether all values and texts of a test are still in it, so that only names in it changed."""
-    literals = re.compile(r"\"[^\"]*\"|'[^']*'|(?<![\w.])\d[\w.]*")
-    old, new = (
-        Counter(found[0] for line in each.code for found in literals.finditer(line)) for each in (before, after)
-    )
+    return _keeps_all(before.code, after.code)
+
+
+def _keeps_all(before: Sequence[str], after: Sequence[str]) -> bool:
+    old, new = (Counter(found[0] for line in lines for found in _LITERAL.finditer(line)) for lines in (before, after))
     return not old - new
 
 
 def _count_words(version: Version) -> Counter[str]:
     words = (word for line in version.code for word in _WORD.findall(line))
     return Counter(word for word in words if word not in _FRAMEWORK and word != version.test.name)
+
+
+def _keep_code(line: str) -> str:
+    """A line without what is quoted in it, and without its comment."""
+    return "" if _COMMENT.match(line) else _NOTE.sub("", _QUOTED.sub('""', line))
 
 
 def _strip(lines: Sequence[str]) -> list[str]:

@@ -1,7 +1,9 @@
 """Makes a program blind to whether a test runs it, where a change has it ask: so tests see what users get."""
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 
 from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.outcomes import SharedChange
@@ -34,26 +36,59 @@ _OF_RUST = re.compile(r"(?<=\bcfg!\()\s*(?:not\(\s*)?test\b|(?<=\bcfg\()\s*not\(
 _OF_GO = re.compile(r"\btesting\.Testing\(\)")
 
 
-def blind_program(path: str, text: str, known: set[str]) -> tuple[str, tuple[str, ...]]:
+@dataclass(frozen=True)
+class News:
+    """What a program has that it did not have before, wherever it was.
+
+    :param known: the lines that it had, without layout and with one kind of quotes.
+    :param texts: the texts of which it has more than before.
+    """
+
+    known: Collection[str]
+    texts: Collection[str]
+
+    @classmethod
+    def of(cls, before: Iterable[str], after: Iterable[str]) -> "News":
+        """What is new between the files of two sides.
+
+        :param before: their contents; :param after: the same.
+        """
+        old, new = "\n".join(before), "\n".join(after)
+        return cls({_level(line) for line in old.split("\n")}, _count_texts(new) - _count_texts(old))
+
+
+def _level(line: str) -> str:
+    return " ".join(line.replace("'", '"').split())
+
+
+def _count_texts(text: str) -> Counter[str]:
+    return Counter(found[0][1:-1] for found in _TEXT.finditer(text))
+
+
+def blind_program(path: str, text: str, news: News) -> tuple[str, tuple[str, ...]]:
     """A source of a program in which what is new in it does not find out that a test runs it, and these lines.
 
-    What it looks for gets another name, so that it is not there.
-
-    :param known: the lines that the program had before, wherever they were.
+    What it looks for gets another name, so that it is not there. A text that the program had before stays, wherever it
+    stands now, unless its own line asks.
     """
     lines = text.split("\n")
-    new = [index for index, line in enumerate(lines) if line.strip() and line.strip() not in known]
+    new = [index for index, line in enumerate(lines) if line.strip() and _level(line) not in news.known]
     is_asking = any(_ASKS_AROUND.search(lines[index]) for index in new)
     told: list[str] = []
     for index in new:
-        blind = _blind_line(path, lines[index], is_asking=is_asking)
+        texts = None if _ASKS_AROUND.search(lines[index]) else news.texts if is_asking else ()
+        blind = _blind_line(path, lines[index], texts)
         if blind != lines[index]:
             told.append(lines[index].strip())
             lines[index] = blind
     return "\n".join(lines), tuple(told)
 
 
-def _blind_line(path: str, line: str, *, is_asking: bool) -> str:
+def _blind_line(path: str, line: str, texts: Collection[str] | None) -> str:
+    """A line that finds out nothing.
+
+    :param texts: those that may be looked for; None: all.
+    """
     if path.endswith(".rs"):
         return _OF_RUST.sub(lambda found: re.sub(r"test$", "any()", found[0]), line)
     if _KEPT.match(line):
@@ -61,11 +96,12 @@ def _blind_line(path: str, line: str, *, is_asking: bool) -> str:
     if _IS_DEFINED.search(line):
         line = _FRAMEWORK.sub(_ABSENT, line)
     line = _VARIABLE.sub(_ABSENT, _OF_GO.sub(r"(\g<0> && false)", line))
-    return _TEXT.sub(_blind_text, line) if is_asking else line
+    return _TEXT.sub(lambda found: _blind_text(found[0], texts), line)
 
 
-def _blind_text(found: re.Match[str]) -> str:
-    return found[0] if "ABSENT_" in found[0] else _RUNNER.sub(_ABSENT, found[0])
+def _blind_text(text: str, texts: Collection[str] | None) -> str:
+    is_kept = "ABSENT_" in text or (texts is not None and text[1:-1] not in texts)
+    return text if is_kept else _RUNNER.sub(_ABSENT, text)
 
 
 async def blind_programs(
@@ -84,13 +120,13 @@ async def blind_programs(
     touched = [path for path in {**base, **head} if base.get(path) != head.get(path) and is_source(path)]
     touched = [path for path in touched if is_of_program(path)]
     before, after = await reader.read(old[0], touched), await reader.read(new[0], touched)
-    known = {line.strip() for text in before.values() for line in text.split("\n")}
+    news = News.of(before.values(), after.values())
     entries: dict[str, Entry] = {}
     changes: list[SharedChange] = []
     for path, text in after.items():
         laid = parts.get(path)
         current = text if laid is None else (await git.run("cat-file", "blob", laid[1])).stdout.decode(errors="replace")
-        blind, lines = blind_program(path, current, known)
+        blind, lines = blind_program(path, current, news)
         if lines:
             entries[path] = (head[path][0], await write_blob(git, blind.encode()))
             changes.append(SharedChange(path, (), lines))

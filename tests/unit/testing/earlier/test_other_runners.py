@@ -138,6 +138,40 @@ async def test_a_threshold_of_coverage_keeps_no_test_from_being_believed(earlier
     assert (found.holding, found.tests, found.not_run) == (1, (), ())
 
 
+_NUMBERED = "<?php\nrequire_once __DIR__ . '/../src/sums.php';\n\nclass SumsTest extends PHPUnit\\Framework\\TestCase\n{\n    public static function rows(): array\n    {\n        return [\n            [0, 0, 0],\n            [2, 2, 4],\n            [3, 0, 3],\n        ];\n    }\n\n    /** @dataProvider rows */\n    public function testAdds(int $a, int $b, int $c): void\n    {\n        $this->assertSame($c, add($a, $b));\n    }\n}\n"
+_OF_ROWS = {
+    "another": ("[2, 2, 4]", "[2, 2, 0]", ["changed"]),
+    "taken away": ("            [2, 2, 4],\n", "", ["lost"]),
+    "taken away, and another is written anew": (
+        "            [2, 2, 4],\n            [3, 0, 3],\n",
+        "            [3, -0, 3],\n",
+        ["lost"],
+    ),
+    "one more": ("[2, 2, 4]", "[1, 0, 1],\n            [2, 2, 0]", ["unknown"]),
+}
+
+
+@pytest.mark.parametrize("row", _OF_ROWS)
+@pytest.mark.skipif(not has_program("phpunit"), reason="no phpunit here")
+async def test_a_row_of_phpunit_that_only_has_a_number_ends(earlier: Earlier, row: str) -> None:
+    """Where rows come and go, so do their numbers."""
+    example, (old, new, ends) = EXAMPLES["phpunit"], _OF_ROWS[row]
+    files = {**example.files, example.test: _NUMBERED}
+    change = {example.sums: example.change("lost")[example.sums], example.test: _NUMBERED.replace(old, new)}
+    found = await earlier(files, change)
+    assert [each.outcome.value for each in found.tests] == ends, found
+    assert [why[:6] for why in found.not_run] == ["1 row "] * ends.count("unknown")
+
+
+@pytest.mark.skipif(not has_program("phpunit"), reason="no phpunit here")
+async def test_tests_for_a_newer_phpunit_are_not_removed(earlier: Earlier) -> None:
+    example = EXAMPLES["phpunit"]
+    newer = "    #[PHPUnit\\Framework\\Attributes\\Test]\n    public function adds"
+    test = example.files[example.test].replace("    public function testAdds", newer).replace("(4,", "(0,")
+    found = await earlier(example.files, {**example.change("changed"), example.test: test})
+    assert [each.outcome.value for each in found.tests] == ["unknown"], found
+
+
 _MADE = "const assert = require('assert');\nconst fs = require('fs');\nconst { add } = require('../sums');\n\nfor (const row of fs.readdirSync(__dirname + '/rows')) {\n  it('adds ' + row, () => {\n    const [a, b, c] = fs.readFileSync(__dirname + '/rows/' + row, 'utf8').split(' ').map(Number);\n    assert.equal(add(a, b), c);\n  });\n}\n"
 
 

@@ -96,6 +96,9 @@ CONSTANT = "from sums import add\n\nSUM = 4\n\n\ndef test_adds():\n    assert ad
 BESIDE = (
     "from sums import add\n\n\ndef check(a, b):\n    assert a == b\n\n\ndef test_adds():\n    check(add(2, 2), 4)\n"
 )
+PARTIAL = "from functools import partial\nimport sums\n\nadd = partial(sums.add)\n\n\ndef test_adds():\n    assert add(2) == 4\n"
+SCALED = "SCALE = 2\n\n\ndef add(a, b):\n    return SCALE * (a + b)\n"
+SETS_SCALE = "    monkeypatch.setattr('sums.SCALE', 1)\n    assert"
 
 BY_ROWS = "import pathlib\nimport pytest\nfrom sums import add\n\nROWS = (pathlib.Path(__file__).parent / 'rows').iterdir()\n\n\n@pytest.mark.parametrize('row', ROWS, ids=lambda row: row.stem)\ndef test_row(row):\n    a, b, c = map(int, row.read_text().split())\n    assert add(a, b) == c\n"
 IN_TESTS = {
@@ -436,6 +439,16 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         },
         {"test_adds": "lost"},
     ),
+    "a recorded warning is gone that another file still gives": (
+        {
+            **PROGRAM,
+            "sums.py": "import warnings\n\n\ndef add(a, b):\n    if a < 0:\n        warnings.warn('less', UserWarning)\n    return a + b\n",
+            "more.py": "import warnings\n\nwarnings.warn('old', UserWarning)\n",
+            "tests/test_a.py": f"import warnings\n{TEST}\n\ndef test_warns():\n    with warnings.catch_warnings(record=True) as told:\n        add(-2, 2)\n    assert len(told) == 1\n    assert told[0].category is UserWarning\n",
+        },
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {"test_warns": "gone"},
+    ),
     "a folder is gone with its code": (
         {
             **PROGRAM,
@@ -488,6 +501,45 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         },
         {"test_adds": "lost"},
     ),
+    "other input beside the test, which met the program of before as well": (
+        {**PROGRAM, "sums.py": "def add(a, b=2):\n    return a + b\n", "tests/test_a.py": PARTIAL},
+        {
+            "sums.py": "def add(a, b=3):\n    return a + b\n",
+            "tests/test_a.py": PARTIAL.replace("partial(sums.add)", "partial(sums.add, b=2)"),
+        },
+        {"test_adds": "blind"},
+    ),
+    "a helper beside the test takes a tolerance": (
+        {**PROGRAM, "tests/test_a.py": BESIDE},
+        {**BROKEN, "tests/test_a.py": BESIDE.replace("a == b", "a == __import__('pytest').approx(b, abs=9)")},
+        {"test_adds": "lost"},
+    ),
+    "a helper beside the test takes a larger tolerance": (
+        {**PROGRAM, "tests/test_a.py": BESIDE.replace("a == b", "a == __import__('pytest').approx(b, abs=1)")},
+        {**BROKEN, "tests/test_a.py": BESIDE.replace("a == b", "a == __import__('pytest').approx(b, abs=9)")},
+        {"test_adds": "lost"},
+    ),
+    "a part is replaced that the program of before has not": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {"sums.py": SCALED, "tests/test_a.py": TEST.replace("():", "(monkeypatch):").replace("    assert", SETS_SCALE)},
+        {"test_adds": "changed"},
+    ),
+    "its error is caught and demanded": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {
+            "sums.py": "def add(a, b):\n    if a == b:\n        raise ValueError('they must not be the same')\n    return a + b\n",
+            "tests/test_a.py": "from sums import add\n\n\ndef test_adds():\n    try:\n        add(2, 2)\n    except ValueError as error:\n        assert str(error) == 'they must not be the same'\n",
+        },
+        {"test_adds": "blind"},
+    ),
+    "its error is caught": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {
+            "sums.py": "def add(a, b):\n    if a == b:\n        raise ValueError('they must not be the same')\n    return a + b\n",
+            "tests/test_a.py": "from sums import add\n\n\ndef test_adds():\n    try:\n        assert add(2, 2) == 4\n    except ValueError as error:\n        assert str(error)\n",
+        },
+        {"test_adds": "lost"},
+    ),
     "its failure fails no run": (
         {**PROGRAM, "tests/conftest.py": "", "tests/test_a.py": TEST},
         {**BROKEN, "tests/conftest.py": "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n"},
@@ -526,9 +578,12 @@ _QUICK = {
     "split, and one part is left out",
     "other values that met the program of before as well",
     "a constant beside the test is another",
+    "other input beside the test, which met the program of before as well",
+    "a part is replaced that the program of before has not",
     "its failure fails no run",
     "a row that several tests share, and one of them demands what is new",
     "a snapshot is rewritten",
+    "a recorded warning is gone that another file still gives",
 }
 
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from agents.testing.earlier_tests.unaware import blind_program
+from agents.testing.earlier_tests.unaware import News, blind_program
 from tests.unit.sandbox.machine import has_bubblewrap
 from tests.unit.testing.earlier.conftest import Earlier, has_program
 from tests.unit.testing.earlier.examples import EXAMPLES
@@ -36,13 +36,25 @@ from tests.unit.testing.earlier.examples import EXAMPLES
     ],
 )
 def test_what_a_new_line_looks_for_is_not_there(path: str, line: str, blind: str) -> None:
-    assert blind_program(path, f"a\n{line}\n", {"a"}) == (f"a\n{blind}\n", (line,) if line != blind else ())
-    assert blind_program(path, line, {line}) == (line, ())
+    news = News.of(["a\n"], [f"a\n{line}\n"])
+    assert blind_program(path, f"a\n{line}\n", news) == (f"a\n{blind}\n", (line,) if line != blind else ())
+    assert blind_program(path, line, News.of([line], [line])) == (line, ())
 
 
 def test_the_question_may_stand_on_another_line() -> None:
     text = "frames = inspect.stack()\nif any('test_' in each.filename for each in frames):\n"
-    assert blind_program("a.py", text, set())[0] == text.replace("test_", "ABSENT_test_")
+    assert blind_program("a.py", text, News.of([], [text]))[0] == text.replace("test_", "ABSENT_test_")
+
+
+def test_what_only_has_other_quotes_asks_nothing_anew() -> None:
+    """Nor does a text of before in a line that is new for another reason, unless the line itself asks."""
+    before = "home = ENV['HOME']\nfiles = ['test/test*.rb']\n"
+    after = 'home = ENV["HOME"] + ENV["DIR"]\nfiles = ["test/test*.rb"]\nputs "#{files}"\n'
+    assert blind_program("a.rb", after, News.of([before], [after])) == (after, ())
+    sorted_now = after.replace('["test/test*.rb"]', '["test/test*.rb"].sort')
+    assert blind_program("a.rb", sorted_now, News.of([before], [sorted_now])) == (sorted_now, ())
+    asks = 'x = ENV["A"] == "test"\n'
+    assert blind_program("a.rb", asks, News.of(['name = "test"\n'], [asks]))[0] == asks.replace("test", "ABSENT_test")
 
 
 ASKING = {

@@ -1,0 +1,108 @@
+"""How a test compares with what stands in its place, by their texts alone."""
+
+import pytest
+
+from agents.syntax.tests import TestText
+from agents.testing.earlier_tests.causes import NOT_LOADED, find_cause, list_causes
+from agents.testing.earlier_tests.names import keep_gone, list_words
+from agents.testing.earlier_tests.running import find_version
+from agents.testing.earlier_tests.texts import Version, evades_more, find_failing_line, find_near, list_versions
+from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, EarlierTests, Fate
+from domain.runs.testing import CaseOutcome, TestCase
+from messages.earlier_tests import render_section
+
+
+@pytest.mark.parametrize(
+    ("line", "is_evading"),
+    [
+        ("test('when custom processing throws then catch it', () => {", False),
+        ('it("skips what is \\"pending\\"", () => {', False),
+        ("value = read(path)  # type: ignore", False),
+        ("// try: later", False),
+        ("} catch (err) {", True),
+        ("it.skip('adds', () => {", True),
+        ("vi.mock('./sums')", True),
+        ("monkeypatch.setattr('sums.add', lambda a, b: 4)", True),
+        ("return", True),
+    ],
+)
+def test_what_is_quoted_or_noted_keeps_no_test_from_failing(line: str, *, is_evading: bool) -> None:
+    assert evades_more([], [line]) == is_evading
+
+
+def _list(text: str, *names: str) -> list[Version]:
+    lines = text.split("\n")
+    starts = [next(at for at, line in enumerate(lines, 1) if f"'{name}'" in line) for name in names]
+    tests = [TestText(name=name, start=start, end=start + 2) for name, start in zip(names, starts, strict=True)]
+    return list_versions("a.test.js", text, tests)
+
+
+def test_what_stands_where_a_test_stood_is_in_its_place() -> None:
+    """Under another name, demanding the contrary; not where as many do not stand there."""
+    kept = "it('one', () => {\n  one()\n})\n{}it('two', () => {\n  two()\n})\n"
+    copies = "it('copies', () => {\n  assert.doesNotThrow(() => copy(src, out))\n})\n"
+    fails = "it('fails', () => {\n  assert.throws(() => copy(src, out))\n})\n"
+    other = "it('other', () => {\n  close(files)\n})\n"
+    before = _list(kept.replace("{}", copies), "one", "copies", "two")
+    after = _list(kept.replace("{}", fails), "one", "fails", "two")
+    assert find_near(before[1], before, after) == after[1]
+    unlike = _list(kept.replace("{}", other), "one", "other", "two")
+    several = _list(kept.replace("{}", fails + other), "one", "fails", "other", "two")
+    assert find_near(before[1], before, unlike) is find_near(before[1], before, several) is None
+
+
+def test_a_message_in_a_regular_expression_is_looked_for_as_a_program_has_it() -> None:
+    line = r"assert.throws(() => match('a'), /Node\.js v10 or higher/);"
+    before, after = {"a.js": "throw new Error('Node.js v10 or higher is required');"}, {"a.js": ""}
+    assert "Node.js v10 or higher" in keep_gone(list_words([line]), before, after)
+
+
+@pytest.mark.parametrize("row", [" with data set #12", ' with data set "a, b"', "", "[2-4]"])
+def test_a_row_has_the_text_of_its_test(row: str) -> None:
+    [adds] = list_versions("T.php", "", [TestText(name="testAdds", start=1, end=1)])
+    case = TestCase(id=f"T.php::T::testAdds{row}", outcome=CaseOutcome.failed, path="T.php")
+    assert find_version(case, [adds]) == adds
+
+
+def test_a_test_whose_fixture_failed_failed_at_no_line_of_its_own() -> None:
+    text = "def test_adds(half):\n    assert half == 2\n"
+    [adds] = list_versions("test_a.py", text, [TestText(name="test_adds", start=1, end=2)])
+    assert find_failing_line(adds, "test_a.py:1: RuntimeError") is None
+    assert find_failing_line(adds, "test_a.py:2: AssertionError") == 2
+
+
+@pytest.mark.parametrize(
+    ("output", "cause"),
+    [
+        ("Error: no such table\n    at load (/code/a_cannot.js:3:1)\n", "Error: no such table"),
+        ("a.rb:3:in `undefined': wrong\nSyntaxError: wrong\n/a/b/error.rb:3:in `load'\n", "SyntaxError: wrong"),
+    ],
+)
+def test_a_cause_is_no_frame(output: str, cause: str) -> None:
+    assert find_cause(output) == cause
+
+
+def test_only_what_can_be_installed_has_that_as_its_remedy() -> None:
+    [compiled] = list_causes(NOT_LOADED, {"a_test.go": "./a_test.go:3:2: undefined: Add"})
+    [missing] = list_causes(NOT_LOADED, {"test_a.py": "ModuleNotFoundError: No module named 'yaml'"})
+    assert ("commands.setup" in compiled, "commands.setup" in missing) == (False, True)
+
+
+def test_tests_of_which_the_same_is_said_are_one_row() -> None:
+    alike = [
+        EarlierTest(
+            id=f"test_a.py::test_x[{number}]",
+            path="test_a.py",
+            outcome=EarlierOutcome.changed,
+            fate=Fate.rewritten,
+            demanded=("assert a == 1",),
+            now=("assert a == 2",),
+        )
+        for number in range(99)
+    ]
+    other = alike[0].model_copy(update={"id": "test_a.py::test_y", "now": ("assert a == 3",)})
+    rows = [line for line in render_section(EarlierTests(tests=(*alike, other))).split("\n") if line[:3] == "| `"]
+    assert rows == [
+        "| `test_a.py::test_x[0]` and 98 more like it | `assert a == 1` | `assert a == 2` |",
+        "| `test_a.py::test_y` | `assert a == 1` | `assert a == 3` |",
+    ]
