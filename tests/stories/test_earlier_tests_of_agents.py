@@ -70,5 +70,5 @@ async def test_words_at_the_gate_let_a_test_go(story_with_model: Story, model: S
     pull = get_pull_request(asked)
     check = story_with_model.check(asked.repository, pull.head_sha)
     assert check.conclusion == "success"
-    assert f"**The change removes `{NAME}`" in (check.summary or "")
+    assert f"**`{NAME}` fails.**" in (check.summary or "")
     story_with_model.pass_over(pull)
