@@ -123,7 +123,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
     "in a file that is called as tests are": (
         {**PROGRAM, "test.py": TEST},
         {**BROKEN, "test.py": TEST.replace("== 4", "is not None")},
-        {"test_adds": "lost"},
+        {"test_adds": "blind"},
     ),
     "moved to where no run of all tests comes": (
         {**IN_TESTS, "tests/test_a.py": TEST},
