@@ -34,7 +34,9 @@ _NOT_INSTALLED = re.compile(
 )
 _ERROR = re.compile(r"error|exception|cannot|could not|undefined|not found|no such", re.IGNORECASE)
 _WORDS = re.compile(r"[^\W\d_]{2,}")
-_FRAME = re.compile(r"\s*(?:at |File \"|from /|#\d+ )|.*:\d+:in [`'][^']*'$|\s*[\w./\\-]+:\d+(?::\d+)?:?$|.*\(\S+:\d+:\d+\)$")
+_FRAME = re.compile(
+    r"\s*(?:at |File \"|from /|#\d+ )|.*:\d+:in [`'][^']*'$|\s*[\w./\\-]+:\d+(?::\d+)?:?$|.*\(\S+:\d+:\d+\)$"
+)
 
 
 def list_causes(text: str, loading: Mapping[str, str]) -> list[str]:
