@@ -42,7 +42,9 @@ _TEXT = re.compile(r"comment|string|char|text|heredoc|regex|template_literal|lin
 _COMMENT, _PROSE = re.compile(r"comment|shebang"), re.compile(r"^(jsx_)?text$")
 _BEGINS_PHP = re.compile(r"(?:#!.*\n)?\s*<\?php\b", re.IGNORECASE)
 _TAKES_NAMES = re.compile(r"encapsed_string$|heredoc$")
-_PUT_IN_BY_PHP = re.compile(r"(?<!\\)\$\{?[^\W\d]\w*(?:->\w*)*$")
+_PUT_IN_BY_PHP = re.compile(
+    r"(?<!\\)(?:\$\{?[^\W\d]\w*(?:(?:\?->|->|\[)\w*)*|\{\$(?:[^{}'\"]|'[^']*'|\"[^\"]*\")*[>$\w])$"
+)
 """What PHP takes for a name within a string, up to a character that it takes for a part of it, too."""
 _CODE_IN_TEXT = re.compile(r"^(interpolation|interpolated_expression|template_substitution|command_substitution)$")
 

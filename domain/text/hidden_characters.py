@@ -291,8 +291,11 @@ _LIKE_SIGNS = re.compile("[\u01c0\u01c1\u01c3\u02d0\ua4fd\ua4f8\ua789]")
 _PARTS = re.compile(r"[\d_$]+")
 _IMITATION = re.compile(rf"(?<![^\W\d_])[{''.join(_LIKE_LATIN)}]{{2,}}(?![^\W\d_])")
 _HOST = re.compile(
-    r"(?:://(?:[^\s/@\"'<>]*@)?|(?<=[\w.+-])@|(?<=[\"'])(?=[\w.-]+/))((?:[^\W_](?:[\w-]*)\.)+[A-Za-z]{2,})(?![\w.])"
+    r"(?:://(?:[^\s/@\"'<>]*@)?|(?<=[\w.+-])@|(?<=[\"'])(?=[\w.-]+/)"
+    r"|(?<=[\"'])(?=[\w.-]+\.(?:com|org|io|dev)[\"':])|(?<![^\s=])(?=[\w.-]+\.(?:com|org|io|dev)[/:]))"
+    r"((?:[^\W_](?:[\w-]*)\.)+[A-Za-z]{2,})(?![\w.])"
 )
+"""A host's name: after a scheme, a user or a quote; without an address around it, only with a common ending."""
 _HOST_PART = re.compile(r"[^\W_]+")
 _SHORTEST = 2  # letters of a word that is taken for another one as a whole
 _STYLED = ("MATHEMATICAL", "FULLWIDTH")
