@@ -122,9 +122,7 @@ def _give_reason(trigger: RecoveryTrigger, attempt: RecoveryAttempt, made: int) 
             text = "it is not sure enough that another attempt would mend it"
             return Reason(code=code, text=text, value=attempt.confidence, threshold=LEAST_CONFIDENCE)
         case RecoveryTrigger.critical:
-            return Reason(
-                code=code, text="five failures or more are hidden at once", value=len(attempt.hidden)
-            )
+            return Reason(code=code, text="five failures or more are hidden at once", value=len(attempt.hidden))
         case RecoveryTrigger.repeats:
             return Reason(code=code, text="its last answer left the same change")
         case RecoveryTrigger.flaky:
