@@ -16,6 +16,7 @@ from agents.testing.earlier_tests.texts import (
     Version,
     checks_less,
     compare,
+    demands,
     demands_something,
     deselects_more,
     differs_little,
@@ -266,7 +267,8 @@ def _is_held_roughly(found: TestEvidence, difference: Difference) -> bool:
 def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference]:
     """Where the test itself is the same, what is around it decides whether it checks less.
 
-    What the code of before meets, too, is asked about where others share it; beside the test it is as its own text.
+    What the code of before meets, too, is asked about where others share it, or where it demanded something; other
+    input beside the test is as in its own text.
     """
     shared = [*([found.rest] if found.rest is not None else []), *found.shared]
     shared = [each for each in shared if not is_script(each.path)]
@@ -279,7 +281,8 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
         difference = Difference(chosen.removed[:6], chosen.added[:6], bool(less), path)
     is_beside = bool(told) and all(each is found.rest for each in told)
     is_shorter = found.is_left_out and not any(each.added for each in told)
-    is_weak = found.is_blind and (not is_beside or is_shorter or any(each.is_rougher for each in told))
+    is_judging = any(demands(each.removed) or each.is_rougher for each in told)
+    is_weak = found.is_blind and (not is_beside or is_shorter or is_judging)
     is_lost = bool(less) or is_weak or found.has_fewer_rows or _expects_its_failure(found)
     return _lose_if(found, is_lost), difference
 

@@ -124,6 +124,7 @@ _BRACKET = re.compile(r"[()]")
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`")
 _NOTE = re.compile(r"\s(?:#|//)\s.*$")
 _TELLING = 12  # characters of a text that no output has by chance
+_LOADS = re.compile(r"\s*(?:require|import|from|use|using)\b")
 _HEAD = re.compile(r"\s*(?:@|(?:async )?def \w+\()")
 _LONGEST_CHECK = 8  # lines after the first of a check that is shown as one
 _COMMENT = re.compile(r"^\s*(#(?!\[)|//|\*|/\*)")
@@ -268,6 +269,12 @@ def is_rougher(before: Sequence[str], after: Sequence[str]) -> bool:
         [_LAST_NUMBER.sub("", line) if _ROUGHLY.search(line) else line for line in lines] for lines in (before, after)
     )
     return first == second and [*before] != [*after]
+
+
+def demands(lines: Sequence[str]) -> bool:
+    """Whether some lines of code demand something; one that loads a module does not."""
+    code = [_keep_code(line) for line in lines if not _LOADS.match(line)]
+    return any(_CHECK.search(line) for line in code)
 
 
 def differs_little(demanded: Sequence[str], output: str) -> bool:

@@ -463,7 +463,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
     "fewer values": (
         {**PROGRAM, "tests/test_a.py": RANGE},
         {**BROKEN, "tests/test_a.py": RANGE.replace("range(4)", "range(1)")},
-        {"test_adds": "lost"},
+        {"test_adds": "blind"},
     ),
     "other values that met the program of before as well": (
         {**PROGRAM, "tests/test_a.py": TEST},
