@@ -45,7 +45,11 @@ _BY_CATEGORY = {
 }
 
 
-_OF_NAMES = frozenset({"F401", "F811", "F821", "PLW0127"})
+_OF_NAMES = frozenset({"F401", "F811", "PLW0127"})
+_OF_PYTHON_2 = re.compile(
+    r"Undefined name `(?:apply|basestring|buffer|cmp|coerce|execfile|file|intern|long|raw_input|reduce|reload|"
+    r"unichr|unicode|xrange)`"
+)
 _CLAUSE = re.compile(r"\s*(?:try|except\b.*|else|finally)\s*:")
 _EXPECTS_MISSING = re.compile(r"\s*except\b.*\b(?:ImportError|ModuleNotFoundError|NameError)\b")
 
@@ -268,7 +272,9 @@ class _Run:
         severity = self._rate(entry, code, path, lines)
         if severity is None:
             return None
-        if self._is_settled(severity, lines[first - 1 : last]) or (code in _OF_NAMES and is_fallback(lines, first)):
+        if self._is_settled(severity, lines[first - 1 : last]):
+            return None
+        if (code in _OF_NAMES or _OF_PYTHON_2.search(entry["message"])) and is_fallback(lines, first):
             return None
         return RawFinding(
             rule=f"ruff/{code}",

@@ -192,7 +192,7 @@ except ImportError:
 """
     missing = """try:
     print(xrang)
-except ValueError:
+except ImportError:
     print(izi)
 """
     assert set(await find_by_rule(toolbox, {"a.py": (None, expected)})) == set()
