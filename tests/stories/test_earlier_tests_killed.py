@@ -39,6 +39,6 @@ async def test_it_is_told_once(where: str, moment: str, tmp_path: Path) -> None:
         assert len(told) == 1
         [check] = there.github.check_runs(repository, pull.head_sha, "Forge / review")
         assert check.conclusion == "action_required"
-        assert f"**`{NAME}` fails.**" in (check.summary or "")
+        assert f"**The change removes `{NAME}`" in (check.summary or "")
         asked = [each for each in there.github.comments(pull) if each.body.startswith("**Forge asks: destructive**")]
         assert len(asked) == 1
