@@ -13,20 +13,19 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from agents.review.avoidance.detection import compare_versions
+from agents.review.avoidance import find_avoidance
 from agents.review.checks import patterns, secrets
 from agents.review.checks.dangers import scanner as dangers
 from agents.review.checks.locks import comparison
 from agents.review.model.related import find_related
-from agents.syntax import data, pages, tests, validity
+from agents.syntax import impact, tests, validity
 from agents.syntax.hidden_text import find_hidden_text
 from agents.syntax.impact import find_impact
 from agents.syntax.languages import LANGUAGES
 from agents.syntax.outline import outline_file
 from agents.syntax.symbols.changes import ChangedSource, list_wanted
 from agents.syntax.symbols.grammars import GRAMMARS
-from agents.syntax.symbols.references import find_references
-from agents.syntax.symbols.uses import Surrounding
+from agents.syntax.symbols.uses import Surrounding, find_references
 from agents.syntax.validity import BELIEVED, SyntaxFault, find_cause, find_fault
 from agents.testing import parsers as testing
 from domain.paths import is_document
@@ -51,6 +50,12 @@ def _to_pairs(lines: Any) -> list[tuple[int, str]]:
     return [(number, text) for number, text in lines]
 
 
+def compare_versions(request: Any) -> JsonValue:
+    """Where one file gives up in disguise, by both of its versions."""
+    found = find_avoidance(request["head_path"], request["base_path"], request["base"], request["head"])
+    return [each.model_dump(mode="json") for each in found]
+
+
 def scan_patterns(request: Any) -> JsonValue:
     """Match our own table of patterns on one file at head and at the merge base."""
     kind = request["kind"]
@@ -65,7 +70,7 @@ def assess_impact(request: Any) -> JsonValue:
     """Compare one file before and after: the syntax trees of source, what acts in a document."""
     path, language, base, head = (request[key] for key in ("path", "language", "base", "head"))
     if is_document(path):
-        return pages.find_impact(path, base, head).value
+        return impact.find_page_impact(path, base, head).value
     return find_impact(language, base, head).value
 
 
@@ -106,7 +111,7 @@ def check_syntax(request: Any) -> JsonValue:
     form, grammar, head, base = (request[key] for key in ("format", "grammar", "head", "base"))
 
     def find(text: str) -> SyntaxFault | None:
-        return data.find_fault(form, text) if form else find_fault(grammar, text)
+        return validity.find_data_fault(form, text) if form else find_fault(grammar, text)
 
     fault = find(head)
     if fault is None or (base is not None and find(base) is not None):
@@ -191,7 +196,7 @@ def prepare() -> None:
 
 def _prepare_parsers() -> None:
     """Load every grammar, and both parsers of YAML with their errors."""
-    for form in data.FORMATS.values():
+    for form in validity.FORMATS.values():
         for text in ("{", "a = 1", "a: [1", "{}"):
             check_syntax({"format": form, "grammar": None, "head": text, "base": text, "changed": []})
     for grammar in sorted(BELIEVED):

@@ -54,7 +54,7 @@ def build_assignment(
 
     :param key: names the question in its phase.
     :param words: the question, as untrusted Markdown.
-    :param about: lines that say what it is about: see :mod:`agents.answers.subjects`.
+    :param about: lines that say what it is about: see :mod:`agents.answers.reply_reader`.
     :param change: of the pull request; None in an issue.
     """
     parts = ["== question", f"> {flatten_markdown(words, _WORDS)}", *about]

@@ -10,14 +10,17 @@ from typing import Annotated
 
 from pydantic import Field, WithJsonSchema
 
-from agents.answers.subjects import render_finding
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
 from agents.review.model.questions import flatten_markdown, frame_data, strip_hidden
+from domain.paths import clean_name
 from domain.review.findings import Finding
 from domain.text.redaction import Redact, redact_outgoing
 from domain.value import Value
 from messages.proofs import find_shown_test
+
+_PASSAGE, _COMMENT, _BODY, _QUESTION = 800, 2_000, 3_000, 5_000  # characters
+
 
 KEY = "hear "
 """The prefix of these questions' keys."""
@@ -100,7 +103,7 @@ def build_meaning_question(key: str, about: Sequence[str], words: str, redact: R
     """Asks what a reply means.
 
     :param key: names the question in its phase.
-    :param about: lines with the finding or the comment it replies to: see :mod:`agents.answers.subjects`.
+    :param about: lines with the finding or the comment it replies to: see :mod:`agents.answers.reply_reader`.
     :param words: the reply, as untrusted Markdown.
     """
     content = frame_data(redact("\n".join(["== reply", f"> {flatten_markdown(words, _WORDS)}", *about])))
@@ -144,3 +147,38 @@ def _render_code(finding: Finding, lines: Sequence[str], around: int = _AROUND) 
     first = max(1, finding.line - around)
     shown = lines[first - 1 : (finding.end_line or finding.line) + around]
     return ["== code", *(f"{number} {text[:300]}" for number, text in enumerate(shown, first))]
+
+
+def render_finding(finding: Finding) -> Sequence[str]:
+    """The finding in whose thread they stand."""
+    told = (
+        f"{finding.id} {clean_name(finding.where)} {finding.rule}, {finding.severity.value}: "
+        f"{clean_name(finding.message)}"
+    )
+    return ["== finding", told]
+
+
+def render_comment(text: str, passage: str) -> Sequence[str]:
+    """The comment of Forge that they reply to.
+
+    :param text: Markdown; empty if it was only mentioned.
+    :param passage: what they quote of it; empty if they reply to the whole.
+    """
+    comment = ["== comment", f"> {flatten_markdown(text, _COMMENT)}"] if text else []
+    quoted = ["== quoted from it", f"> {flatten_markdown(passage, _PASSAGE)}"] if passage else []
+    return [*comment, *quoted]
+
+
+def render_asked(question: str) -> Sequence[str]:
+    """The question of Forge that they may answer."""
+    return ["== asked by the reviewer", f"> {flatten_markdown(question, _QUESTION)}"]
+
+
+def render_place(path: str, line: int | None) -> Sequence[str]:
+    """The line of code at which they stand."""
+    return ["== place", clean_name(path if line is None else f"{path}:{line}")]
+
+
+def render_issue(title: str, body: str) -> Sequence[str]:
+    """The issue below which they stand."""
+    return ["== issue", f"> {flatten_markdown(title, _PASSAGE)}", f"> {flatten_markdown(body, _BODY)}"]

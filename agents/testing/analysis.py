@@ -10,11 +10,12 @@ from agents.llm.ask import Question
 from agents.prompts import load_prompt
 from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
 from agents.review.model.questions import frame_data, strip_hidden
-from agents.testing.failure_classes import classify_failure, find_exception_line
 from agents.testing.failures import (
     MOST_COMMANDS,
     MOST_TESTS,
     ShownFailures,
+    classify_failure,
+    find_exception_line,
     list_failures,
     note_omitted,
     render_failures,

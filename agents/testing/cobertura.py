@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from agents.testing.xml import parse_number, parse_xml, to_repository_path
+from agents.testing.junit import parse_number, parse_xml, to_repository_path
 from domain.errors import ToolError
 from domain.runs.testing import LAST_LINE, LONGEST_PATH, Coverage, FileCoverage
 

@@ -11,8 +11,7 @@ import structlog
 
 from agents.testing.command_detection import detect
 from agents.testing.execution import execute
-from agents.testing.runners.facts import list_needed
-from agents.testing.runners.runner import ProjectCommand
+from agents.testing.runners.runner import ProjectCommand, list_needed
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.errors import CodeAccessError, ToolError

@@ -22,8 +22,8 @@ from agents.testing.runners import (
     is_within,
     list_needed,
 )
-from agents.testing.runners.dropping import drop_refused
 from agents.testing.runners.reports import RepositoryPlace
+from agents.testing.runners.table import drop_refused
 from agents.testing.test_selection import (
     CONFIGURED,
     EVERYTHING,

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.testing import missing_tests
-from agents.testing.coverage_loss import UNREADABLE, find_coverage_loss
-from agents.testing.failure_classes import classify_failures
+from agents.testing.failures import classify_failures
+from agents.testing.missing_tests import UNREADABLE, find_coverage_loss
 from agents.testing.tester import Tester
 from domain.config.gates import AvoidanceReaction
 from domain.review.avoidance import Avoidance, list_certain

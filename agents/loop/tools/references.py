@@ -9,7 +9,7 @@ from agents.loop.tools.files import NOTHING_WITHHELD, Arguments, ShownFiles, cut
 from agents.loop.tools.tool import Tool, ToolMistake
 from agents.syntax.languages import find_language
 from agents.syntax.symbols.grammars import GRAMMARS
-from agents.syntax.symbols.references import Reference
+from agents.syntax.symbols.uses import Reference
 from domain.globs import matches
 from domain.text.redaction import Redact
 from workspace.snapshot import CannotRead, Snapshot

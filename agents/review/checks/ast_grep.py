@@ -21,7 +21,7 @@ from agents.review.checks.inputs import (
 )
 from agents.review.checks.ruff_security import is_silenced
 from agents.review.checks.rule_texts import Danger, rate
-from agents.review.checks.worker_pool import WorkerBudget, run_each
+from agents.toolbox import Toolbox
 from domain.review.findings import Category, Layer, RawFinding
 
 _LARGEST = 500_000  # bytes
@@ -38,12 +38,12 @@ def is_for(file: CheckedFile) -> bool:
     )
 
 
-async def check(files: Sequence[CheckedFile], shift: WorkerBudget, *, heeding: bool) -> ToolReport:
+async def check(files: Sequence[CheckedFile], toolbox: Toolbox, *, heeding: bool) -> ToolReport:
     """Match both versions of all files.
 
     :param heeding: whether comments that silence bandit count.
     """
-    answers, problem = await run_each(files, _request, lambda file: file.path, "dangers", shift)
+    answers, problem = await toolbox.ask_workers("dangers", files, _request, lambda file: file.path)
     return await asyncio.to_thread(_report, answers, len(files), problem, heeding)
 
 

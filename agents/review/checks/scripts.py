@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
 from agents.review.checks.patterns import BY_RULE, detect_kind
 from agents.review.checks.rule_texts import rate
-from agents.review.checks.worker_pool import WorkerBudget, run_each
+from agents.toolbox import Toolbox
 from domain.review.findings import Category, Layer, RawFinding
 
 _LARGEST = 500_000
@@ -20,9 +20,9 @@ def is_script(file: CheckedFile) -> bool:
     return len(file.head) <= _LARGEST and detect_kind(file.path, file.head[:100]) is not None
 
 
-async def check(files: Sequence[CheckedFile], shift: WorkerBudget) -> ToolReport:
+async def check(files: Sequence[CheckedFile], toolbox: Toolbox) -> ToolReport:
     """Match both versions of all files."""
-    answers, problem = await run_each(files, _request, lambda file: file.path, "patterns", shift)
+    answers, problem = await toolbox.ask_workers("patterns", files, _request, lambda file: file.path)
     return await asyncio.to_thread(_report, answers, len(files), problem)
 
 

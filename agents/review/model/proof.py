@@ -5,10 +5,10 @@ from typing import TypeVar
 
 from agents.llm.ask import ModelAnswer, Question
 from agents.prompts import load_prompt
-from agents.review.model.evidence import ShownCode
 from agents.review.model.questions import find_withheld_lines, frame_data, strip_hidden
 from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import Line, excerpt, find_enclosing, render_safely
+from agents.review.model.second_look import ShownCode
 from agents.syntax.languages import DATA, find_language
 from agents.testing.reproduction.place import TestPlace
 from domain.config.review import IfUnshown

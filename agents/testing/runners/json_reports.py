@@ -7,8 +7,8 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
+from agents.testing.junit import parse_xml
 from agents.testing.runners.outcomes import Ended
-from agents.testing.xml import parse_xml
 from domain.errors import ToolError
 from domain.runs.testing import CaseOutcome
 from domain.value import Value

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from agents.testing import junit
+from agents.testing.junit import join_names, keep_ends, to_one_line, to_repository_path
 from agents.testing.runners.json_reports import read_jest, read_mocha, read_node, read_rspec, read_trx
 from agents.testing.runners.outcomes import Ended
 from agents.testing.runners.printed import read_ava, read_cargo, read_go, read_minitest, read_tap
 from agents.testing.runners.runner import ReportFormat
-from agents.testing.xml import join_names, keep_ends, to_one_line, to_repository_path
 from domain.errors import ToolError
 from domain.runs.testing import (
     LAST_LINE,

@@ -41,7 +41,7 @@ class AskedQuestion:
 
     :param key: names its answer.
     :param words: untrusted Markdown.
-    :param about: lines that say what it is about; see :mod:`agents.answers.subjects`.
+    :param about: lines that say what it is about; see :mod:`agents.answers.reply_reader`.
     :param may_still_ask: whether they may at this moment: the model takes its time (T-P15).
     """
 

@@ -16,8 +16,8 @@ from agents.answers.reply_reader import (
     build_answer_question,
     build_argument_question,
     build_meaning_question,
+    render_finding,
 )
-from agents.answers.subjects import render_finding
 from agents.llm.ask import Question
 from agents.llm.models import LanguageModel
 from agents.review.model.questions import strip_hidden

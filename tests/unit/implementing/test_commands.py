@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from agents.coding.draft_steps import list_edits
-from agents.coding.implementer import ImplementationTask, build_agent, build_assignment, load_instructions
+from agents.coding.implementer import ImplementationTask, build_agent, build_assignment, list_edits, load_instructions
 from agents.loop.tools.run_command import (
     MAX_COMMANDS,
     CommandEnd,

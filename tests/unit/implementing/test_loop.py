@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from agents.coding.draft_steps import OnDraft
-from agents.coding.implementer import ImplementationTask, build_content, load_instructions
+from agents.coding.implementer import ImplementationTask, OnDraft, build_content, load_instructions
 from agents.llm.scripted import Reply, ScriptedModel, Uses
 from agents.loop.loop import Agent, Done, Use, run_agent
 from agents.loop.tools.edits import make_edit_tools

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from agents.loop.tools.grep_patterns import to_linear
+from agents.loop.tools.files import to_linear
 from agents.loop.tools.tool import ToolMistake, ToolOutcome
 from tests.unit.tools.conftest import Opened
 from tests.unit.workspace.remotes import Author

@@ -1,6 +1,6 @@
 """Dangers in Go, Java, C#, Rust, C and C++."""
 
-from agents.review.checks.dangers import commands, statements
+from agents.review.checks.dangers import statements
 from agents.review.checks.dangers.rule import DangerRule, Shape, both, call, concatenate, either, inside, pattern
 from agents.review.checks.dangers.statements import put_together
 from agents.review.checks.rule_texts import Danger
@@ -25,7 +25,7 @@ GO = (
             call("call_expression", "function", r"^exec\.Command(Context)?$", _GO_TEXT),
             {"regex": r"\"(/bin/)?(ba|z)?sh\",\s*\"-\w*c\""},
         ),
-        grade=commands.rate,
+        grade=statements.rate_command,
     ),
     DangerRule(
         "go/sql-from-text",
@@ -33,7 +33,7 @@ GO = (
         Danger.sql_text,
         _STATEMENT + "Use placeholders and pass the values.",
         put_together("binary_expression", "call_expression"),
-        grade=statements.rate,
+        grade=statements.rate_statement,
     ),
     DangerRule(
         "go/tls-unchecked",
@@ -67,7 +67,7 @@ JAVA = (
             call("method_invocation", "name", "^exec$", _JAVA_TEXT),
             {"regex": r"(?i)(getRuntime\(\)|\bruntime|\brt)\.exec"},
         ),
-        grade=commands.rate,
+        grade=statements.rate_command,
     ),
     DangerRule(
         "java/sql-from-text",
@@ -75,7 +75,7 @@ JAVA = (
         Danger.sql_text,
         _STATEMENT + "Use a PreparedStatement with parameters.",
         put_together("binary_expression", "method_invocation"),
-        grade=statements.rate,
+        grade=statements.rate_statement,
     ),
     DangerRule(
         "java/tls-unchecked",
@@ -123,7 +123,7 @@ CSHARP = (
         "The command is put together from text, so a value from outside can add arguments or another command. Use "
         "ProcessStartInfo.ArgumentList.",
         call("invocation_expression", "function", r"(^|\.)Process\.Start$", _CSHARP_TEXT),
-        grade=commands.rate,
+        grade=statements.rate_command,
     ),
     DangerRule(
         "csharp/sql-from-text",
@@ -131,7 +131,7 @@ CSHARP = (
         Danger.sql_text,
         _STATEMENT + "Use parameters of the command.",
         put_together("interpolated_string_expression", "binary_expression", "invocation_expression"),
-        grade=statements.rate,
+        grade=statements.rate_statement,
     ),
     DangerRule(
         "csharp/unsafe-formatter",
@@ -183,7 +183,7 @@ RUST = (
         Danger.command,
         _SHELL + "Pass the program and its arguments one by one.",
         pattern('$C.arg("-c").arg(format!($$$A))', '$C.arg("-c").arg(&format!($$$A))'),
-        grade=commands.rate,
+        grade=statements.rate_command,
     ),
     DangerRule(
         "rust/sql-from-text",
@@ -191,7 +191,7 @@ RUST = (
         Danger.sql_text,
         _STATEMENT + "Use bind parameters.",
         put_together("macro_invocation"),
-        grade=statements.rate,
+        grade=statements.rate_statement,
     ),
     DangerRule(
         "rust/tls-unchecked",

@@ -4,7 +4,7 @@ import re
 
 from ast_grep_py import SgNode
 
-from agents.review.checks.dangers import commands, statements
+from agents.review.checks.dangers import statements
 from agents.review.checks.dangers.rule import DangerRule, Shape, both, call, concatenate, either, inside, pattern
 from agents.review.checks.dangers.statements import fill_by_name, put_together
 from agents.review.checks.dangers.texts import SENT
@@ -65,7 +65,7 @@ PYTHON = (
         Danger.sql_text,
         _STATEMENT + "Use placeholders of the driver.",
         either(put_together("string", "concatenated_string", "binary_operator", "call"), fill_by_name()),
-        grade=statements.rate,
+        grade=statements.rate_statement,
         silenced_by="S608",
     ),
 )
@@ -78,7 +78,7 @@ JAVASCRIPT = (
         call(
             "call_expression", "function", r"^(exec|execSync|\w*(child_process|cp)\w*\.exec|\w+\.execSync)$", _JS_TEXT
         ),
-        grade=commands.rate,
+        grade=statements.rate_command,
     ),
     DangerRule(
         "js/sql-from-text",
@@ -86,7 +86,7 @@ JAVASCRIPT = (
         Danger.sql_text,
         _STATEMENT + "Pass the values as parameters of the query.",
         put_together("template_string", "binary_expression"),
-        grade=statements.rate,
+        grade=statements.rate_statement,
     ),
     DangerRule(
         "js/html-from-text",
@@ -151,7 +151,7 @@ RUBY = (
                 {"not": {"has": {"field": "arguments", "has": both({"nthChild": 2}, _RUBY_WORD)}}},
             ),
         ),
-        grade=commands.rate,
+        grade=statements.rate_command,
     ),
     DangerRule(
         "ruby/eval-text",
@@ -190,7 +190,7 @@ RUBY = (
         Danger.sql_text,
         _STATEMENT + "Use placeholders, as where('name = ?', name).",
         put_together("string", "heredoc_body", "binary"),
-        grade=statements.rate,
+        grade=statements.rate_statement,
     ),
     DangerRule(
         "ruby/tls-unchecked",
@@ -242,7 +242,7 @@ PHP = (
             ),
             {"not": {"regex": "escapeshell"}},
         ),
-        grade=commands.rate,
+        grade=statements.rate_command,
     ),
     DangerRule(
         "php/sql-from-text",
@@ -250,7 +250,7 @@ PHP = (
         Danger.sql_text,
         _STATEMENT + "Prepare it with placeholders.",
         put_together("encapsed_string", "heredoc", "binary_expression", "function_call_expression"),
-        grade=statements.rate,
+        grade=statements.rate_statement,
     ),
     DangerRule(
         "php/include-input",

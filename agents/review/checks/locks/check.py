@@ -14,7 +14,6 @@ from agents.review.checks.locks.comparison import LockDifference, LockFault, Pai
 from agents.review.checks.locks.formats import find_reader
 from agents.review.checks.locks.manifests import list_manifests
 from agents.review.checks.rule_texts import build_message, shorten
-from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.toolbox import Toolbox
 from domain.paths import is_lock
 from domain.review.changes import Change, SkippedFile, TouchedFile
@@ -125,8 +124,7 @@ async def compare_locks(change: Change, code: Code, toolbox: Toolbox, origin: Co
         }
 
     async def compare(files: Sequence[TouchedFile]) -> tuple[dict[TouchedFile, LockDifference], str | None]:
-        shift = WorkerBudget(toolbox.pool, toolbox.seconds)
-        answers, problem = await run_each(files, build_request, lambda file: file.path, "lock", shift)
+        answers, problem = await toolbox.ask_workers("lock", files, build_request, lambda file: file.path)
         return {file: LockDifference.model_validate(answer) for file, answer in answers}, problem
 
     compared, problem = await compare(there)
