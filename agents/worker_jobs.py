@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from agents.review.avoidance import find_avoidance
 from agents.review.checks import patterns, secrets
-from agents.review.checks.dangers import scanner as dangers
+from agents.review.checks.dangers import rules as dangers
 from agents.review.checks.locks import comparison
 from agents.review.model.related import find_related
 from agents.syntax import impact, tests, validity

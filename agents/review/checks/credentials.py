@@ -8,12 +8,12 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from agents.review.checks.fingerprints import add_fingerprints
-from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
+from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport, build_security_finding
 from agents.review.layers import CheckedChange
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.review.checks import CheckName
-from domain.review.findings import Category, Finding, Layer, RawFinding, Severity
+from domain.review.findings import Finding, Layer, RawFinding, Severity
 from domain.slash.verbs import Verb, find_role
 from domain.text.credential_shapes import SHAPES
 from domain.text.redaction import redact_finding
@@ -135,25 +135,15 @@ def _find_key_headers(lines: Sequence[str], added: Container[int]) -> list[JsonV
 
 def _finding(path: str, kind: str, line: int, mark: str) -> RawFinding:
     severity, confidence = _GUESSED.get(kind, (Severity.critical, 0.95))
-    certain = kind not in _GUESSED
     name = NAMES[kind]
-    return RawFinding(
-        rule=f"secret/{kind}",
-        category=Category.security,
-        severity=severity,
-        confidence=confidence,
-        path=path,
-        line=line,
-        end_line=line,
-        message=(
-            f"This line holds {name}. It is in the history now, so revoke it and read a new one from the environment."
-            if certain
-            else f"This looks like {name}. If it is real, revoke it and read it from the environment; "
-            f"if not, a person with {find_role(Verb.dismiss)} access other than the author can dismiss this."
-        ),
-        layer=Layer.security,
-        help_url=_HELP,
-        mark=mark,
+    message = (
+        f"This looks like {name}. If it is real, revoke it and read it from the environment; "
+        f"if not, a person with {find_role(Verb.dismiss)} access other than the author can dismiss this."
+        if kind in _GUESSED
+        else f"This line holds {name}. It is in the history now, so revoke it and read a new one from the environment."
+    )
+    return build_security_finding(
+        f"secret/{kind}", severity, path, line, message, confidence=confidence, help_url=_HELP, mark=mark
     )
 
 

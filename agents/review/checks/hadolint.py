@@ -29,24 +29,12 @@ _INSTRUCTIONS = frozenset(
     b"VOLUME WORKDIR".split()
 )
 # The rest is taste, or a pattern of ours says the same.
-_SEVERITY = {
-    "DL3000": Severity.warning,
-    "DL3011": Severity.error,
-    "DL3012": Severity.warning,
-    "DL3014": Severity.warning,
-    "DL3021": Severity.error,
-    "DL3023": Severity.error,
-    "DL3024": Severity.error,
-    "DL3030": Severity.warning,
-    "DL3034": Severity.warning,
-    "DL3038": Severity.warning,
-    "DL3043": Severity.error,
-    "DL3044": Severity.warning,
-    "DL3061": Severity.error,
-    "DL4000": Severity.info,
-    "DL4003": Severity.warning,
-    "DL4004": Severity.warning,
+_BY_SEVERITY = {
+    Severity.error: "DL3011 DL3021 DL3023 DL3024 DL3043 DL3061",
+    Severity.warning: "DL3000 DL3012 DL3014 DL3030 DL3034 DL3038 DL3044 DL4003 DL4004",
+    Severity.info: "DL4000",
 }
+_SEVERITY = {rule: severity for severity, rules in _BY_SEVERITY.items() for rule in rules.split()}
 
 
 def is_for(file: CheckedFile) -> bool:

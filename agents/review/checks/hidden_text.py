@@ -8,11 +8,18 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport, is_test_or_document
+from agents.review.checks.inputs import (
+    MOST_TAKEN_IN,
+    TOO_MANY,
+    CheckedFile,
+    ToolReport,
+    build_security_finding,
+    is_test_or_document,
+)
 from agents.toolbox import Toolbox
 from domain.paths import holds_prose, is_document, runs_as_text
 from domain.review.changes import Change, ChangeStatus, FileChange
-from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.findings import RawFinding, Severity
 from domain.text.escaping import strip_invisible
 from domain.text.hidden_characters import (
     Deception,
@@ -112,18 +119,9 @@ def _build(path: str, place: dict[str, Any]) -> RawFinding:
     is_of_people = is_document(path) or holds_prose(path)
     is_mild = is_test_or_document(path) and not is_document(path)  # tests of such text hold it on purpose
     is_mild = is_mild or kind is Deception.terminal or (kind is Deception.control and is_of_people)
-    return RawFinding(
-        rule=f"hidden-text/{kind.value}",
-        category=Category.security,
-        severity=Severity.warning if is_mild else Severity.error,
-        confidence=0.9,
-        path=path,
-        line=place["line"],
-        end_line=place["line"],
-        message=_MESSAGES[kind].format(codes=place["codes"], text=strip_invisible(place["text"])[:_LONGEST_NAME]),
-        layer=Layer.security,
-        help_url=_HELP,
-    )
+    severity = Severity.warning if is_mild else Severity.error
+    message = _MESSAGES[kind].format(codes=place["codes"], text=strip_invisible(place["text"])[:_LONGEST_NAME])
+    return build_security_finding(f"hidden-text/{kind.value}", severity, path, place["line"], message, help_url=_HELP)
 
 
 def list_doubles(change: Change) -> tuple[str, ...]:
@@ -179,19 +177,10 @@ def _list_scripts(file: FileChange) -> frozenset[str]:
 
 
 def _build_name_finding(file: FileChange, found: HiddenText) -> RawFinding:
-    is_mild = is_test_or_document(file.path)
-    return RawFinding(
-        rule="hidden-text/name",
-        category=Category.security,
-        severity=Severity.warning if is_mild else Severity.error,
-        confidence=0.9,
-        path=file.path,
-        line=next(iter(file.added_lines), None),
-        end_line=next(iter(file.added_lines), None),
-        message=(
-            f"The name of this file has {found.codes}, which nobody sees or takes for something else: it is another "
-            "file than it seems. Write its name with letters of one script that can be seen."
-        ),
-        layer=Layer.security,
-        help_url="https://trojansource.codes",
+    severity = Severity.warning if is_test_or_document(file.path) else Severity.error
+    message = (
+        f"The name of this file has {found.codes}, which nobody sees or takes for something else: it is another "
+        "file than it seems. Write its name with letters of one script that can be seen."
     )
+    line = next(iter(file.added_lines), None)
+    return build_security_finding("hidden-text/name", severity, file.path, line, message, help_url=_HELP)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from agents.review.checks import avoidance, hidden_text, workflows
 from agents.review.checks.avoidance import AvoidanceCheck
-from agents.review.checks.inputs import ToolReport, list_checked_files, write_versions
+from agents.review.checks.inputs import ToolReport, build_security_finding, list_checked_files, write_versions
 from agents.review.checks.locks.check import NO_LOCKS, ComparedLocks
 from agents.review.checks.results import CheckReport, ToolExecution, build_result, explain_not_compared
 from agents.review.checks.rule_texts import shorten
@@ -118,20 +118,18 @@ def find_vulnerable(change: Change, dependencies: Sequence[DependencyChange]) ->
 
 
 def _finding(change: Change, dependency: DependencyChange, vulnerability: Vulnerability) -> RawFinding:
-    line = next(_find_naming_lines(change.file(dependency.manifest), dependency), None)
-    return RawFinding(
-        rule=f"dependency/{shorten(vulnerability.advisory, 60)}",
+    message = (
+        f"{dependency.name} {dependency.version} has a known vulnerability ({vulnerability.severity}): "
+        f"{vulnerability.summary.rstrip('.')}. Use a version that fixes it, see {vulnerability.advisory}."
+    )
+    return build_security_finding(
+        f"dependency/{shorten(vulnerability.advisory, 60)}",
+        _SEVERITY[vulnerability.severity],
+        dependency.manifest,
+        next(_find_naming_lines(change.file(dependency.manifest), dependency), None),
+        shorten(message),
         category=Category.dependencies,
-        severity=_SEVERITY[vulnerability.severity],
         confidence=0.95,
-        path=dependency.manifest,
-        line=line,
-        end_line=line,
-        message=shorten(
-            f"{dependency.name} {dependency.version} has a known vulnerability ({vulnerability.severity}): "
-            f"{vulnerability.summary.rstrip('.')}. Use a version that fixes it, see {vulnerability.advisory}."
-        ),
-        layer=Layer.security,
         help_url=vulnerability.url,
     )
 

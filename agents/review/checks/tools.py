@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Protocol
 
 from agents.review.checks import (
-    ast_grep,
     copies,
     credentials,
     hadolint,
     hidden_text,
     linters,
+    own_rules,
     oxlint,
     ruff,
-    scripts,
     shellcheck,
     suppressions,
     syntax,
@@ -156,13 +155,13 @@ class Checks:
         return self._program(CheckName.zizmor, Layer.security, audit) if files else None
 
     def _match_patterns(self) -> CheckTool | None:
-        files = [file for file in self.files if scripts.is_script(file)]
-        match = partial(scripts.check, files, self.toolbox)
+        files = [file for file in self.files if own_rules.is_script(file)]
+        match = partial(own_rules.check_scripts, files, self.toolbox)
         return self._worker(CheckName.patterns, Layer.security, match) if files else None
 
     def _match_dangers(self) -> CheckTool | None:
-        files = [file for file in self.files if ast_grep.is_for(file)]
-        match = partial(ast_grep.check, files, self.toolbox, heeding=self.heeds_comments)
+        files = [file for file in self.files if own_rules.has_rules(file)]
+        match = partial(own_rules.check_programs, files, self.toolbox, heeding=self.heeds_comments)
         return self._worker(CheckName.ast_grep, Layer.security, match) if files else None
 
     def _build_linter(self, linter: Linter, linter_files: Mapping[str, bytes]) -> CheckTool:

@@ -28,48 +28,11 @@ _SHOWN = re.compile(r"(?P<sign>-|\d+[+> ])(?P<code>.*)")
 _SIGNS = re.compile(r"^(\d+[+> ]|[-+>])\s*")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}")
 _LEAST_PART = 12  # characters of a part of a line that count as the line
-_KEYWORDS = frozenset(
-    [
-        "and",
-        "break",
-        "case",
-        "class",
-        "const",
-        "continue",
-        "def",
-        "default",
-        "else",
-        "end",
-        "false",
-        "final",
-        "for",
-        "from",
-        "func",
-        "function",
-        "if",
-        "import",
-        "int",
-        "let",
-        "new",
-        "nil",
-        "none",
-        "not",
-        "null",
-        "private",
-        "protected",
-        "public",
-        "return",
-        "self",
-        "static",
-        "string",
-        "this",
-        "true",
-        "type",
-        "var",
-        "void",
-        "while",
-    ]
-)
+_KEYWORD_LIST = """
+    and break case class const continue def default else end false final for from func function if import int let
+    new nil none not null private protected public return self static string this true type var void while
+"""
+_KEYWORDS = frozenset(_KEYWORD_LIST.split())
 
 
 @dataclass(frozen=True)

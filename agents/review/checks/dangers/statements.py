@@ -22,7 +22,6 @@ from agents.review.checks.dangers.names import (
     list_given,
     read_kept,
 )
-from agents.review.checks.dangers.rule import Shape, both, either
 from agents.review.checks.dangers.texts import (
     ARGUMENTS,
     CALLS,
@@ -54,7 +53,6 @@ _HARMLESS_IN_COMMANDS = re.compile(
 _PART = re.compile(r"(?i)(?:cmd|command|args?|argv|flags?|opts?|options?|bin|binary|exe|executable|redirect\w*)\W*$")
 
 
-_WORDS = r"(?i)\b(select|insert|update|delete|replace|where|having|merge|values|like|and|or|from|join|limit|by)\b|[=<>]"
 _STATEMENT = re.compile(
     r"(?is)^[\s(]*(?:select\b.+?\bfrom\b|insert\s+(?:ignore\s+)?into\b|replace\s+into\b|update\b.+?\bset\b"
     r"|delete\s+(?:\S+\s+)?from\b|with\b.+?\bas\s*\(.+?\bselect\b|merge\s+into\b)"
@@ -165,21 +163,8 @@ def _weigh(holes: Sequence[Hole], node: SgNode) -> Danger:
     return Danger.sql_name if are_names else Danger.sql_text
 
 
-def put_together(*kinds: str) -> Shape:
-    """Text that may be put together, and may be SQL.
-
-    :param kinds: of the expressions that give such a text, as the grammar names them.
-    """
-    return both(either(*({"kind": kind} for kind in kinds)), {"regex": _WORDS})
-
-
-def fill_by_name() -> Shape:
-    """Python's text that is kept under a name and filled in elsewhere."""
-    return either({"kind": "binary_operator", "regex": r"^\w+\s*%"}, {"kind": "call", "regex": r"^\w+\.format\("})
-
-
 def _read_filled(node: SgNode) -> list[str | Filling]:
-    """The text of :func:`fill_by_name`; nothing if it is none, or if the name was given several or none."""
+    """A text of Python kept under a name and filled in here; nothing if the name was given several texts, or none."""
     sides = read_sides(node)
     if sides is not None and sides[1] == "%":
         name, values = sides[0].text(), list_items(sides[2])
