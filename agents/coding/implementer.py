@@ -6,8 +6,7 @@ from typing import Self
 
 from pydantic import model_validator
 
-from agents.coding.baseline import render_baseline
-from agents.coding.recovery import RecoveryTask, load_recovery_instructions, render_recovery
+from agents.coding.recovery import RecoveryTask, load_recovery_instructions, render_baseline, render_recovery
 from agents.loop.loop import Agent, Steps, Use
 from agents.loop.tools.edits import make_edit_tools, parse_edit
 from agents.loop.tools.files import make_file_tools

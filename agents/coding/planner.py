@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agents.coding.baseline import render_baseline
+from agents.coding.recovery import render_baseline
 from agents.loop.loop import Agent
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.history import make_history_tools

@@ -1,36 +1,46 @@
-"""Asks a model for one word, to check its name and its key."""
+"""Turns texts into vectors with the operator's embedding model. Each call is reserved before and settled after."""
+
+from __future__ import annotations
 
 import asyncio
-import re
+import math
 import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import structlog
+from pydantic_ai.exceptions import AgentRunError, UserError
+
+from agents.llm.models import Embedding
+from agents.llm.prices import compute_max_cost, count_upper_bound
+from domain.money import CallOutcome, Receipt, Refusal, Usage
+
+if TYPE_CHECKING:
+    from domain.ports import ModelBudget
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-import structlog
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import (
-    AgentRunError,
     ModelConnectionError,
     ModelHTTPError,
     ModelRateLimitError,
     ModelRequestTimeout,
     ModelServerError,
     ModelUnavailableError,
-    UserError,
 )
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import ModelRequestParameters
 
 from agents.llm import messages
 from agents.llm.models import CALL_SECONDS, LanguageModel, find_key_variable
-from agents.llm.prices import compute_max_cost, count_upper_bound
-from domain.money import CallOutcome, Receipt, Refusal, Reservation, Usage
+from domain.money import Reservation
 from domain.ports import ModelBudget
 from domain.text.escaping import flatten_redacted
 from domain.value import Value
 
-log = structlog.get_logger(__name__)
 FAILURES = (AgentRunError, UserError, ValueError)
 """What a model call may raise; an unreadable answer is a ``ValueError``."""
 _OVERHEAD = 1500  # a generous allowance for tokens that providers add for tools and the conversation
@@ -66,8 +76,6 @@ _REASONS = (
 )
 """Of what providers say in their own words, what people can do something about."""
 _LONGEST_REASON = 300  # characters
-
-
 _SECONDS = 30.0
 _TOKENS = 16
 _MEANING = {
@@ -76,6 +84,55 @@ _MEANING = {
     404: "it does not know the model by this name",
     429: "it answers no more for now: the key's limit or credit is used up",
 }
+
+
+log = structlog.get_logger(__name__)
+
+LONGEST_EMBEDDED = 8_000  # characters used of a text
+_EMBEDDING_SECONDS = 10.0  # short, because a run waits for it
+
+
+async def embed(
+    texts: Sequence[str], kind: Literal["query", "document"], embedding: Embedding, budget: ModelBudget, step: str
+) -> Sequence[Sequence[float]] | None:
+    """A vector for each text; None if the model may not be asked or does not answer.
+
+    The caller then compares words instead.
+
+    :param step: the step the call belongs to, for the records.
+    """
+    shown = [text[:LONGEST_EMBEDDED] or " " for text in texts]
+    amount = compute_max_cost(embedding.price, sum(map(count_upper_bound, shown)), 0)
+    reservation = await budget.reserve(step, embedding.name, amount)
+    if isinstance(reservation, Refusal):
+        return None
+    started = time.monotonic()
+    try:
+        async with asyncio.timeout(_EMBEDDING_SECONDS):
+            result = await embedding.model.embed(shown, input_type=kind)
+    except (AgentRunError, UserError, ValueError, TimeoutError) as error:
+        log.warning("embedding.failed", model=embedding.name, error=summarize_error(error))
+        outcome = classify(error)
+        cost = None if outcome is CallOutcome.lost else 0
+        seconds = time.monotonic() - started
+        await budget.settle(
+            reservation, Receipt(outcome=outcome, amount=cost, seconds=seconds, problem=summarize_error(error))
+        )
+        return None
+    usage = Usage(input_tokens=result.usage.input_tokens)
+    cost = embedding.price.cost(usage) if usage.input_tokens else None  # otherwise it costs the reservation
+    seconds = time.monotonic() - started
+    await budget.settle(reservation, Receipt(outcome=CallOutcome.answered, amount=cost, usage=usage, seconds=seconds))
+    return (
+        result.embeddings
+        if len(result.embeddings) == len(shown) and all(map(_has_direction, result.embeddings))
+        else None
+    )
+
+
+def _has_direction(vector: Sequence[float]) -> bool:
+    """Whether a vector has a direction; without one, nothing is near it."""
+    return 0 < math.hypot(*vector) < math.inf
 
 
 async def try_model(model: LanguageModel) -> tuple[bool, str]:

@@ -23,8 +23,7 @@ from agents.loop.loop import (
     run_agent,
 )
 from agents.loop.tools.files import make_file_tools
-from agents.loop.tools.history import make_history_tools
-from agents.loop.tools.references import REFERENCES, make_references_tool
+from agents.loop.tools.history import REFERENCES, make_history_tools, make_references_tool
 from agents.loop.tools.tool import Tool
 from agents.loop.turns import Assignment, CompletedTurn, Turn, take_turn
 from agents.prompts import load_prompt

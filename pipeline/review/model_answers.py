@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from agents.llm.ask import ModelAnswer, Question
-from agents.llm.context import PromptContext
+from agents.reflection import PromptContext
 from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.effort import ReadingEffort
 from agents.review.layers import CheckedChange

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from agents.review.checks import ruff_security
-from agents.review.checks.fixes import Edit, merge_edits
+from agents.review.checks.fingerprints import Edit, merge_edits
 from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, CheckedFile, ToolReport, can_be_written
 from agents.review.checks.ruff_settings import RuffSettings, find_settings, reset_settings
 from agents.review.checks.rule_texts import build_message, name_some, shorten

@@ -7,9 +7,17 @@ from typing import Annotated
 from agents.llm.ask import ModelAnswer, Question
 from agents.prompts import load_prompt
 from agents.prompts.conventions import render_conventions
-from agents.review.model.answers import Confidence, Replacement, clean_message, keep_valid, place_claim, repeats
+from agents.review.model.answers import (
+    CONVENTION,
+    RULES,
+    Confidence,
+    Replacement,
+    clean_message,
+    keep_valid,
+    place_claim,
+    repeats,
+)
 from agents.review.model.questions import CONVENTIONS_KEY, ConventionQuestion, frame_data, show_conventions
-from agents.review.model.rules import CONVENTION, RULES
 from agents.syntax.languages import find_language
 from domain.globs import find_mistake, matches
 from domain.paths import clean_name

@@ -10,10 +10,9 @@ from pydantic import Field
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
 from agents.prompts.conventions import NOTHING_WRITTEN, WrittenConventions, choose, render_conventions
-from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
+from agents.review.model.file_selection import FileSelection, ReadingLimits, render_whole, select_files
 from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import RenderedFile, excerpt, render_safely
-from agents.review.model.seams import render_whole
 from domain.globs import matches
 from domain.paths import clean_name
 from domain.review.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions, SkippedFile

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agents.answers.describer import DescribedChange, DraftedDescription, build_question
+from agents.explanations import DescribedChange, DraftedDescription, build_description_question
 from agents.llm.ask import Question
 from domain.config.configuration import Configuration
 from domain.errors import CodeHostError, RateLimited
@@ -132,7 +132,7 @@ class DescriptionAnswer:
         )
         change = await load_change(await self.context.fetch_mirror(), self.context.run)
         never = now.configuration.review.never_send
-        return build_question(f"describe {self.key}", about, change, never, redact_outgoing)
+        return build_description_question(f"describe {self.key}", about, change, never, redact_outgoing)
 
     # --- steps -------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 Only a person who may dismiss a finding by command dismisses it by words; the words of others are hints.
 """
 
-from agents.answers.reply_reader import Meaning, ReplyReading
+from agents.replies import Meaning, ReplyReading
 from agents.review.model.questions import flatten_markdown
 from domain.commands import ReadReply
 from domain.memories.memory import Use

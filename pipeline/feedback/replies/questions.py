@@ -8,7 +8,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from agents.answers.reply_reader import (
+from agents.llm.ask import Question
+from agents.llm.models import LanguageModel
+from agents.replies import (
     KEY,
     ArgumentVerdict,
     QuestionAnswer,
@@ -18,8 +20,6 @@ from agents.answers.reply_reader import (
     build_meaning_question,
     render_finding,
 )
-from agents.llm.ask import Question
-from agents.llm.models import LanguageModel
 from agents.review.model.questions import strip_hidden
 from agents.syntax.quotes import call_reviewer
 from domain.commands import ReadReply

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from agents.coding.implementer import ImplementationTask, build_agent, build_assignment, list_edits, load_instructions
-from agents.loop.tools.run_command import (
+from agents.loop.tools.edits import (
     MAX_COMMANDS,
     CommandEnd,
     CommandsUnavailable,

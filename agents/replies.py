@@ -103,7 +103,7 @@ def build_meaning_question(key: str, about: Sequence[str], words: str, redact: R
     """Asks what a reply means.
 
     :param key: names the question in its phase.
-    :param about: lines with the finding or the comment it replies to: see :mod:`agents.answers.reply_reader`.
+    :param about: lines with the finding or the comment it replies to: see :mod:`agents.replies`.
     :param words: the reply, as untrusted Markdown.
     """
     content = frame_data(redact("\n".join(["== reply", f"> {flatten_markdown(words, _WORDS)}", *about])))
