@@ -1,4 +1,4 @@
-"""Asks a model for the title and the description of a pull request, section by section of its template."""
+"""Asks a model what a pull request does: its title and description, a walk through it, and answers about its code."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

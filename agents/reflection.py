@@ -1,4 +1,7 @@
-"""Asks a model what can be learned from a run. It sees the run's events, but no code and no words of strangers."""
+"""Asks a model what can be learned from a run, and puts what was learned above later tasks.
+
+It sees the run's events, but no code and no words of strangers.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence

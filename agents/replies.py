@@ -1,4 +1,4 @@
-"""Asks a model what a reply to a finding means, for the answer to a question, and whether an objection is right.
+"""Asks a model what a reply means, for the answer to a question about a finding, and whether an objection is right.
 
 What a reply means is judged without the code, so that the code's author cannot influence how it is read. Whether an
 objection is right is judged with the code that it is about.

@@ -1,4 +1,4 @@
-"""The implementer: its task (framed as data), its tools, and its loop on a draft."""
+"""The implementer: its task (framed as data), its tools, and its loop on a draft, which follows what the loop did."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain

@@ -1,4 +1,4 @@
-"""Tells an agent that gave up in disguise what it did, what was tried since, and how to go on otherwise."""
+"""Tells an agent how commands ended before any change, and, if it gave up in disguise, how to go on otherwise."""
 
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff

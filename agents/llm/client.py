@@ -1,4 +1,7 @@
-"""Turns texts into vectors with the operator's embedding model. Each call is reserved before and settled after."""
+"""Calls a model, and another one where it is refused, away or too dear; also the model that turns texts into vectors.
+
+Each call is reserved before and settled after, and repeated while its provider fails.
+"""
 
 from __future__ import annotations
 

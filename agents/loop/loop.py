@@ -1,4 +1,7 @@
-"""The loop of every agent: the model reasons and its tools act, until it reports its work or cannot continue."""
+"""The loop of every agent: the model reasons and its tools act, until it reports its work or cannot continue.
+
+What an agent that only reads may look up is bounded: in how many messages, and for how many tokens of answers.
+"""
 
 import asyncio
 import json

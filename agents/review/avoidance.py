@@ -1,4 +1,7 @@
-"""Compares both versions of a file, line by line: what counted before the change and counts no more."""
+"""Tells where a change gives up in disguise in a way that running its tests cannot tell, from both versions of a file.
+
+What counted before the change counts no more: tests, assertions, checkers, and the commands and settings of checks.
+"""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""Asks the warm workers which code of other files concerns a change, or refers to a name."""
+"""Asks the warm workers what the syntax of changed files says, and which code of other files concerns a change."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace

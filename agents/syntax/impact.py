@@ -1,4 +1,7 @@
-"""Decides whether a change of a text for people does more than tell them something: all that is new must be prose."""
+"""Decides from two versions of a file whether only comments, layout or prose changed: only what is certain is harmless.
+
+Nothing else is: no reading of a test tells what it does as it runs, nor of a function what its place means.
+"""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""Finds where a JSON, TOML or YAML file cannot be parsed, and leaves templates and dialects alone."""
+"""Finds where a program or a data file cannot be parsed, and which changes break one that could be."""
 
 # Both parsers of YAML come without types for their events.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false

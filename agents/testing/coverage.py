@@ -1,4 +1,7 @@
-"""Finds the tests that a change lacks: for added lines that no test runs, and for sources without any tests."""
+"""Reads coverage reports, and says what they tell of a change: tests that it lacks, and tests that it lost.
+
+A report is untrusted; it is in Cobertura's format, as coverage.py writes it.
+"""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Gives test jobs what set-ups of the default branch downloaded, by a key of all that decides what that is."""
+"""Runs one command of a repository in a checkout, with the operator's programs and, if allowed, the network.
+
+Checkouts are given what set-ups of the default branch downloaded, by a key of all that decides what that is.
+"""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Classifies a failed test without a model, by its error text."""
+"""Classifies failed tests by their error text, without a model, and renders failures for one."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Lets an agent run commands on its draft, in a folder of their own; what they change there is judged as an edit."""
+"""Lets an agent change files: by a diff, by a passage and what replaces it, whole, or by running commands on its draft.
+
+Each edit is checked first, and applied as a whole or not at all; so is what a command changes in its own folder.
+"""
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence

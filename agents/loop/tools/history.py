@@ -1,4 +1,4 @@
-"""Lets an agent ask why code is as it is: which commits changed a file, and which one wrote its lines."""
+"""Lets an agent ask why code is as it is, by its commits, and who uses a name, by symbols."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Lets an agent build, check and test its draft with the repository's own commands, in the sandbox."""
+"""Lets an agent build, check and test its draft: with the repository's own commands, and with the review's checks."""
 
 import asyncio
 from collections import Counter

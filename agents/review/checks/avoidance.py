@@ -1,4 +1,4 @@
-"""Layer 1: where a change gives up in disguise, as findings."""
+"""Layer 1: has the warm workers look where a change gives up in disguise, and reports it as findings."""
 
 import time
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Layer 2 for every text file: credentials in added lines, found in a warm worker. No message ever quotes one."""
+"""Layer 2 for every text file: credentials in added lines, in passing commits, and in files that nobody reads.
+
+They are found in a warm worker. No message ever quotes one.
+"""
 
 import asyncio
 from collections.abc import Container, Sequence

@@ -1,4 +1,4 @@
-"""Gives findings their fingerprints; keeps one of several that say the same, or replace the same lines."""
+"""Turns the edits of tools into fixes, gives findings fingerprints, and keeps one of several that say the same."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Layer 2 for every text file: what readers cannot see on added lines ("Trojan Source"), in a warm worker."""
+"""Layer 2 for every text file and new name: what readers cannot see or take for something else ("Trojan Source")."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Combines the reports of all tools: keeps the introduced and most severe findings, and reports each layer."""
+"""Combines the reports of all tools: keeps what the change introduced, the gravest first, and reports each layer."""
 
 import re
 from collections import Counter, defaultdict

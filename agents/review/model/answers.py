@@ -1,4 +1,4 @@
-"""Turns a model's answer into findings; keeps only known rules, places on the diff, and code that the model saw."""
+"""Turns a model's answer into findings; keeps only rules of a closed list, places on the diff, and code it saw."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Finds the lines that say which version of its language a changed file is written for: a version may decide a bug."""
+"""Selects code of unchanged files that a change concerns: callers of what changed, heirs, what it calls, and tests.
+
+The lines that say which version of its language a file is written for belong to it: a version may decide a bug.
+"""
 
 import re
 from collections import Counter

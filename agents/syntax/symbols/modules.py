@@ -1,4 +1,4 @@
-"""Finds the files of a repository that an import means; none if it means something outside."""
+"""Reads what files import, and finds the files of a repository that an import means."""
 
 import json
 import posixpath

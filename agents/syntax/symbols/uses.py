@@ -1,4 +1,4 @@
-"""Finds what refers to a name that a file defines, whether or not a change touches it."""
+"""Finds what uses a definition, what overrides it, what it overrides, and what changed lines call."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

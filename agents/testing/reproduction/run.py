@@ -1,4 +1,8 @@
-"""Runs a reproduction on the head and before the change, in the sandbox as any test of the repository."""
+"""Runs a reproduction on the head and before the change, and decides from its endings what it shows of a claim.
+
+A finding must not be called shown by chance: the test has to fail twice and alike on the head, at what it demands and
+not at a name or a call that is the test's own mistake, and to pass twice before the change.
+"""
 
 import asyncio
 import re

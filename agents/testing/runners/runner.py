@@ -1,4 +1,4 @@
-"""A test runner as a repository has it, and the commands that run all of its tests, some files or some tests."""
+"""A test runner as a repository has it, the commands that run its tests, and the manifests that tell of it."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Whether an address is that of the archive of one version of one package, by the rules of its registry."""
+"""One package of a lock file, whatever wrote the file, and the addresses that are those of its archive."""
 
 import posixpath
 import re
