@@ -28,11 +28,9 @@ _WORDS = 1_000  # characters of the question
 _MOST_PLACES = 10
 _LAST_LINE = 10_000_000
 
-
 _SEAM = ReadingLimits(question=8_000, questions=6)  # of a seam, and how many are read
 _TITLE = 300  # characters
 _MOST_PARTS, _MOST_FILES_OF_PART = 10, 12  # of a walk; of a part of it
-
 
 _BODY, _TEMPLATE, _ISSUE, _LINE = 8_000, 6_000, 3_000, 300  # characters
 _MOST_FILES, _MOST_COMMITS = 100, 50

@@ -30,7 +30,6 @@ _LESSONS = (
     "there, as in (M-ABC123); name none that does not."
 )
 
-
 KEY = "reflection"
 MAX_LEARNINGS = 3  # the rest of an answer is ignored
 _MOST_FACTS = 40

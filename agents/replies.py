@@ -21,7 +21,6 @@ from messages.proofs import find_shown_test
 
 _PASSAGE, _COMMENT, _BODY, _QUESTION = 800, 2_000, 3_000, 5_000  # characters
 
-
 KEY = "hear "
 """The prefix of these questions' keys."""
 

@@ -43,7 +43,6 @@ _DECLARED = re.compile(r"<\?.{0,1000}?\?>|<![A-Za-z][^>]{0,1000}>", re.DOTALL)
 _TAG = re.compile(rf"<([A-Za-z][A-Za-z0-9-]*+)(?:{_ATTRIBUTE}){{1,30}}+\s*+/?>")
 _GAP = re.compile(r"\n[ \t]*+\n(?:[ \t]*+\n)++")
 
-
 Writers = Annotated[tuple[int, ...], Field(default=())]
 """The accounts that wrote or edited a text, with :data:`domain.github.commits.AN_APP`; no model sees them.
 

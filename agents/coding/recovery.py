@@ -16,7 +16,6 @@ from domain.value import Value
 
 _LINE, _NAMED = 200, 20  # characters of each line, failed tests that are named
 
-
 _SHOWN, _LONGEST = 20, 2_000  # places of each attempt, and characters of an answer
 _FILES, _DIFF, _AROUND = 5, 8_000, 12  # files that were damaged, characters of each, lines around what was taken away
 _INSTEAD = "fix the cause"

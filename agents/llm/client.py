@@ -88,7 +88,6 @@ _MEANING = {
     429: "it answers no more for now: the key's limit or credit is used up",
 }
 
-
 log = structlog.get_logger(__name__)
 
 LONGEST_EMBEDDED = 8_000  # characters used of a text

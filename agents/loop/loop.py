@@ -107,7 +107,6 @@ SKIPPED = "after a refused edit"
 MAX_SILENT_TURNS = 3
 """After so many turns in a row without a tool call, the agent is stuck."""
 
-
 MAX_USES = 40
 """How many tools one message may use; the rest is not called."""
 READING_S = 60.0

@@ -44,7 +44,6 @@ _SWITCH = re.compile(
     re.IGNORECASE,
 )
 
-
 LONGEST = 1_000
 """Characters of a line that is read."""
 _BLANK = "\ue001"

@@ -25,7 +25,6 @@ from workspace.objects import Objects
 
 _LARGEST = 500_000  # characters of a file whose suggestions are tried
 
-
 Request = dict[str, JsonValue]
 
 

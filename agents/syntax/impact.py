@@ -31,7 +31,6 @@ _IS_OUTPUT = re.compile(r"^\W*(unordered )?output:", re.IGNORECASE)
 """A comment that says what an example of Go prints: its test compares that."""
 _KEEPS_BLANK_LINES = re.compile(r"[|>]\d?\+")
 
-
 _NESTING = 100  # levels that are read; deeper ones act for certain
 _MARKDOWN = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable(["table", "strikethrough"])
 _HARMLESS_NAMES = """

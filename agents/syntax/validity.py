@@ -49,7 +49,6 @@ _STRICT: Mapping[str, Callable[[str], object]] = {
     ".toml": tomllib.loads,
 }
 
-
 FORMATS: Mapping[str, str] = {".json": "json", ".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
 """Suffix → format."""
 

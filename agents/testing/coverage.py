@@ -31,7 +31,6 @@ MOST_LINES = 1_000_000
 _MOST_SOURCES = 50
 _BRANCHES = re.compile(r"\((\d{1,6})/(\d{1,6})\)", re.ASCII)
 
-
 _CERTAIN, _LIKELY = 0.9, 0.75
 _MUCH = 10.0
 """Percentage points from which it is an error."""
@@ -52,7 +51,6 @@ UNREADABLE = Avoidance(
     confidence=_LIKELY,
 )
 """Where the base has coverage: otherwise a broken report would be a way past the comparison."""
-
 
 MISSING = "tests.missing"
 FEW_LINES = 3

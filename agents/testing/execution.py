@@ -48,7 +48,6 @@ _FEW_RETRIES = {
 }
 """Where there is no network, managers of packages say so at once: npm alone would wait 70 seconds."""
 
-
 _VERSION = 1  # of the key and of the entries
 _PROGRAMS = ("python3", "node", "go", "cargo", "ruby", "java", "dotnet", "php")
 """What was built with another version of one of these would not fit."""

@@ -28,7 +28,6 @@ _DETAILS = 2_000  # characters of the end of a trace or an output that are shown
 _FIRST_LOOK = 300
 _NAME = re.compile(r"[\w./@+-]{2,500}")
 
-
 MOST_CONFIDENT = 0.7
 """The highest confidence that an error text alone can give."""
 

@@ -32,7 +32,6 @@ Start = Callable[[str, Mapping[str, str]], None]
 End = Callable[[str, str], None]
 _TERMINAL = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]?|#x1B\[[0-9;]*m")
 
-
 MOST_CASES = 20_000
 MOST_NAMES = 12_000_000  # bytes of all names together, as JSON
 MOST_TEXTS = 10_000_000  # of all messages and details

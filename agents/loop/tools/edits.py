@@ -91,7 +91,6 @@ _OFFERED: Mapping[str, tuple[str, type[ApplyPatch | EditFile | WriteFile]]] = {
     "write_file": ("Makes a text file, or writes one anew as a whole.", WriteFile),
 }
 
-
 RUN_COMMAND = "run_command"
 SECONDS = 120.0
 """The time limit of one command."""

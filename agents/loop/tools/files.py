@@ -39,7 +39,6 @@ _ESCAPES = {
 }
 _PLACES = {"b": r"(?-u:\b)", "B": r"\B"}
 
-
 LONGEST_LINE = 500  # characters; generated code has longer ones
 _ROOM = LONGEST_ANSWER - 2_000  # characters of lines in an answer; notes come on top
 _MOST_PATHS = 500

@@ -34,7 +34,6 @@ _TOO_LONG = "That took too long. Use grep."
 Find = Callable[[str, str], Awaitable[Sequence[Reference] | None]]
 """The references to a name that the file at a path defines; None if that took too long."""
 
-
 _LONGEST_SUBJECT = 200  # characters
 _ABBREVIATED = 12  # digits of a commit
 _ABSENT = "{path} has no such lines in this history: it may be new or shorter. Read it with read_file."

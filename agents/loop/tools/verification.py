@@ -40,7 +40,6 @@ _CHECKED_OFTEN = (
 CheckDraft = Callable[[str], Awaitable[CheckedChange]]
 """Runs the checks of the review on a commit."""
 
-
 RUN_TESTS = "run_tests"
 _DESCRIPTION = (
     "Sets the repository up, builds it, checks style and types, and runs the tests that the files you changed concern, "

@@ -28,7 +28,6 @@ from safety.containment import CodeOrigin
 
 _LARGEST = 500_000  # bytes
 
-
 TOOL = CheckName.avoidance
 _USUAL = AvoidanceSettings()
 

@@ -40,7 +40,6 @@ _MOST_DOUBLES = 100
 _CONTROL = re.compile(r"[\x00-\x1f\x85]")
 _NEW = frozenset({ChangeStatus.added, ChangeStatus.renamed, ChangeStatus.copied})
 
-
 _MESSAGES = {
     Deception.direction: (
         "{codes} here shows the line in another order than programs read it (“Trojan Source”). Remove it; "

@@ -24,7 +24,6 @@ _GONE = -1
 _NEW = -2
 _VERSIONED = re.compile(r"\s*(?:- )?((?:(?:uses|image): *|FROM )[\w./-]+[@:]v?\d[\d.]*)(?:[ \t]+#.*)?\s*$")
 
-
 PER_FILE = 200  # of one tool
 PER_TOOL = 400
 PER_REVIEW = 500

@@ -44,7 +44,6 @@ _BY_CATEGORY = {
     Category.correctness: _CORRECTNESS,
 }
 
-
 _OF_NAMES = frozenset({"F401", "F811", "PLW0127"})
 _OF_PYTHON_2 = re.compile(
     r"Undefined name `(?:apply|basestring|buffer|cmp|coerce|execfile|file|intern|long|raw_input|reduce|reload|"

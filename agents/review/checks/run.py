@@ -28,7 +28,6 @@ _SEVERITY = {
     "critical": Severity.critical,
 }
 
-
 _USUAL = AvoidanceCheck()
 
 

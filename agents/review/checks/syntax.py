@@ -75,7 +75,7 @@ def _build(file: CheckedFile, fault: dict[str, Any]) -> RawFinding:
     return RawFinding(
         rule=SYNTAX,
         category=Category.correctness,
-        severity=_choose_severity(file.path, language),
+        severity=Severity.warning if language in _DOUBTED or is_test_or_document(file.path) else Severity.error,
         confidence=0.9,
         path=file.path,
         line=line,
@@ -83,7 +83,3 @@ def _build(file: CheckedFile, fault: dict[str, Any]) -> RawFinding:
         message=build_message(SYNTAX, f"Syntax error in {_NAMES[language]}: {fault['text']}"),
         layer=Layer.static,
     )
-
-
-def _choose_severity(path: str, language: str) -> Severity:
-    return Severity.warning if language in _DOUBTED or is_test_or_document(path) else Severity.error

@@ -89,12 +89,9 @@ RULES: dict[str, ModelRule] = {
     CONVENTION: ModelRule(Category.style, Severity.warning),
 }
 
-
 assert set(RULES) == {*get_args(RuleName), CONVENTION}
 
-
 SURE = 0.8  # an error requests changes, so it needs more confidence than a remark
-
 
 MAX_FINDINGS = 5  # findings of one answer that are kept
 LEAST_SURE = 0.4  # of the first look; the second look decides about what it brings

@@ -30,7 +30,6 @@ from domain.value import Value
 MOST_ASKED = 3
 """Files of conventions whose rules one review asks for: the second look needs calls, too."""
 
-
 _NO_CODE = ("json", "yaml")
 
 

@@ -24,7 +24,6 @@ _SHARED_NAMES = 2  # changed files that define a name; what more of them define 
 _SAME_FILE, _BOTH_RISKY, _NAMESAKE, _MOST_BY_NAME, _SAME_FOLDER = 20, 8, 3, 3, 1
 _MOST_FILES, _MOST_NAMES = 60, 8  # of an outline; of one file in it
 
-
 _MOST_CONTEXT = 8  # the part of a question that context may take is one of so many
 
 

@@ -140,7 +140,6 @@ _READERS: Mapping[str, Callable[[str], Iterator[Import]]] = {
     "cpp": _read_c,
 }
 
-
 MANIFESTS = frozenset({"go.mod", "package.json", "Cargo.toml"})
 """Files that say what others call the folder they lie in."""
 _FAMILY = {"typescript": "javascript", "tsx": "javascript", "cpp": "c"}

@@ -186,7 +186,6 @@ def read_minitest(document: bytes, paths: Collection[str], sources: Mapping[str,
 _TAP_RESULT = re.compile(r"(not )?ok\b(?: \d+)?(.*)")
 _TAP_PLAN = re.compile(r"1\.\.\d+")
 
-
 _AVA_FILE = re.compile(r"(\S+\.[cm]?[jt]sx?) exited with a non-zero exit code|No tests found in (\S+)")
 _AVA_ERROR = re.compile(r"\w+://\S+:\d+")
 

@@ -24,7 +24,6 @@ _SAMPLE_FOLDERS = frozenset({"testdata", "fixtures", "__fixtures__"})
 _SAMPLES = 20  # files of tests
 _LARGEST = 1_000_000  # characters of a manifest that are read
 
-
 ReportFormat = Literal["junit", "jest", "mocha", "node", "rspec", "trx", "go", "cargo", "minitest", "tap", "ava"]
 _MOST_NAMED = 500  # files or tests on one command line; with more, all are run
 

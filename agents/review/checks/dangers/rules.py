@@ -20,7 +20,6 @@ from agents.syntax.languages import find_language
 Grade = Callable[[SgNode], Danger | None]
 """Looks closer at a match: which danger it is, or none."""
 
-
 _GRAMMARS = {"js": ("javascript", "typescript", "tsx"), "c": ("c", "cpp")}
 """The grammars of a language, where they are others than its name."""
 

@@ -6,7 +6,6 @@ from typing import Any
 Shape = Mapping[str, Any]
 """A rule of ast-grep: kinds, patterns and relations of nodes."""
 
-
 _WORDS = r"(?i)\b(select|insert|update|delete|replace|where|having|merge|values|like|and|or|from|join|limit|by)\b|[=<>]"
 
 

@@ -52,7 +52,6 @@ _HARMLESS_IN_COMMANDS = re.compile(
 )
 _PART = re.compile(r"(?i)(?:cmd|command|args?|argv|flags?|opts?|options?|bin|binary|exe|executable|redirect\w*)\W*$")
 
-
 _STATEMENT = re.compile(
     r"(?is)^[\s(]*(?:select\b.+?\bfrom\b|insert\s+(?:ignore\s+)?into\b|replace\s+into\b|update\b.+?\bset\b"
     r"|delete\s+(?:\S+\s+)?from\b|with\b.+?\bas\s*\(.+?\bselect\b|merge\s+into\b)"

@@ -17,7 +17,6 @@ _PORTS = {"https": "443", "http": "80", "ssh": "22", "git": "9418", "ftp": "21"}
 _MAY_BE_ADDRESS = re.compile(r"[:\\]|//")
 _SCP = re.compile(r"^(?P<user>[\w.-]+)@(?P<host>[\w.-]+):(?!//)")
 
-
 _WHEEL_PARTS = (5, 6)  # name, version, perhaps a build, interpreter, interface and platform
 _SOURCES = re.compile(r"\.(?:tar\.(?:gz|bz2|xz|Z)|tgz|zip)$")
 _SPELLINGS = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc", "rev": "post", "r": "post"}
