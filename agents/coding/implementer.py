@@ -11,9 +11,9 @@ from agents.loop.loop import Agent, Steps, Use
 from agents.loop.tools.edits import make_edit_tools, parse_edit
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.history import make_history_tools
-from agents.loop.tools.tool import Tool
+from agents.loop.tools.tool import Result, Tool
 from agents.loop.tools.verification import CheckDraft, Test, make_check_tools, make_run_tests
-from agents.loop.turns import Assignment, CompletedTurn, Result, Turn
+from agents.loop.turns import Assignment, CompletedTurn, Turn
 from agents.prompts import load_prompt, note_omitted, quote_lines
 from agents.prompts.conventions import render_conventions, render_elsewhere
 from agents.review.model.questions import frame_data

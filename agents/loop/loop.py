@@ -18,8 +18,8 @@ from pydantic import BaseModel, Field, ValidationError
 from agents.llm.messages import REPORT, describe_mistakes
 from agents.llm.prices import estimate
 from agents.loop.tools.files import ReadFile
-from agents.loop.tools.tool import Tool, ToolEffect, call_tool
-from agents.loop.turns import CompletedTurn, Result, ToolUse, Turn
+from agents.loop.tools.tool import Result, Tool, ToolEffect, call_tool
+from agents.loop.turns import CompletedTurn, ToolUse, Turn
 from domain.money import Refusal
 from domain.value import Value
 
@@ -288,8 +288,7 @@ async def _use(agent: Agent[A], use: ToolUse) -> Result:
         arguments = None
     if not isinstance(arguments, dict):
         return Result(text=f"{use.tool} was not called: its arguments are no JSON object.", is_error=True)
-    outcome = await call_tool(agent.tools, use.tool, cast(dict[str, object], arguments))
-    return Result(text=outcome.text, is_error=outcome.is_error, reason=outcome.reason, change=outcome.change)
+    return await call_tool(agent.tools, use.tool, cast(dict[str, object], arguments))
 
 
 def _find_report(agent: Agent[A], exchange: CompletedTurn) -> A | None:

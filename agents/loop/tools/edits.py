@@ -7,14 +7,13 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from agents.loop.tools.tool import Tool, ToolAnswer, ToolEffect, ToolMistake
+from agents.loop.tools.tool import Result, Tool, ToolArguments, ToolEffect, ToolMistake
 from agents.loop.turns import CompletedTurn
 from domain.config.limits import AllowedCommands, split_line
 from domain.runs.patches import LIMITS, ChangedFile, ChangeSet, Violation, select_blocking, select_reported
 from domain.text.redaction import Redact, make_mask
-from domain.value import Value
 from workspace.draft import Draft, Edit
 from workspace.patches.edits import Replacement, WrittenFile
 
@@ -27,11 +26,7 @@ _CREDENTIAL = (
 _MOST = 40  # files or violations that are named
 
 
-class _Arguments(Value):
-    model_config = ConfigDict(extra="forbid")
-
-
-class ApplyPatch(_Arguments):
+class ApplyPatch(ToolArguments):
     """What ``apply_patch`` takes."""
 
     diff: str = Field(
@@ -49,7 +44,7 @@ class ApplyPatch(_Arguments):
         return self.diff.encode()
 
 
-class EditFile(_Arguments):
+class EditFile(ToolArguments):
     """What ``edit`` takes."""
 
     path: str = Field(max_length=4096, description="From the root of the repository, such as src/app.py.")
@@ -70,7 +65,7 @@ class EditFile(_Arguments):
         return Replacement(self.path, self.old, self.new)
 
 
-class WriteFile(_Arguments):
+class WriteFile(ToolArguments):
     """What ``write_file`` takes."""
 
     path: str = Field(max_length=4096, description="From the root of the repository, such as src/app.py.")
@@ -111,10 +106,8 @@ _CREDENTIAL_IN_COMMAND = (
 _UNSHOWN = "[what it prints is not shown, because files of this repository must not leave]"
 
 
-class RunCommand(Value):
+class RunCommand(ToolArguments):
     """What ``run_command`` takes."""
-
-    model_config = ConfigDict(extra="forbid")
 
     command: str = Field(
         min_length=1,
@@ -159,7 +152,7 @@ def make_run_command(execute: Execute, allowed: AllowedCommands, *, redact: Reda
     """
     count = 0
 
-    async def run(arguments: RunCommand) -> str | ToolAnswer:
+    async def run(arguments: RunCommand) -> str | Result:
         nonlocal count
         words = _read_words(arguments.command, allowed)
         if count >= MAX_COMMANDS:
@@ -172,7 +165,7 @@ def make_run_command(execute: Execute, allowed: AllowedCommands, *, redact: Reda
         text = redact("\n".join(_describe_end(end, says_words)))
         if select_blocking(end.violations):
             raise ToolMistake(text, redact("\n".join(list_reasons(select_reported(end.violations)))))
-        return ToolAnswer(text, end.change) if end.change.files else text
+        return Result(text=text, change=end.change) if end.change.files else text
 
     description = _DESCRIPTION.format(allowed)
     return Tool(RUN_COMMAND, description, RunCommand, run, ToolEffect.edits)

@@ -6,13 +6,12 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from agents.loop.tools.tool import LONGEST_ANSWER, Tool, ToolMistake
+from agents.loop.tools.tool import LONGEST_ANSWER, Tool, ToolArguments, ToolMistake
 from domain import globs
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
-from domain.value import Value
 from workspace.patches import path_rules
 from workspace.snapshot import CannotRead, SearchResult, Snapshot, SnapshotFile
 
@@ -53,13 +52,7 @@ NOTHING_WITHHELD: Mapping[str, Collection[int]] = {}
 _HIDDEN = "[withheld: holds a credential]"
 
 
-class Arguments(Value):
-    """What a tool takes."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class ReadFile(Arguments):
+class ReadFile(ToolArguments):
     """What ``read_file`` takes."""
 
     path: str = Field(max_length=4096, description="From the root of the repository, such as src/app.py.")
@@ -67,13 +60,13 @@ class ReadFile(Arguments):
     lines: int = Field(default=400, ge=1, le=2000, description="How many lines to show.")
 
 
-class Glob(Arguments):
+class Glob(ToolArguments):
     """What ``glob`` takes."""
 
     pattern: str = Field(max_length=200, description="Such as src/**/*.py: * stays within a folder, ** crosses them.")
 
 
-class Grep(Arguments):
+class Grep(ToolArguments):
     """What ``grep`` takes."""
 
     pattern: str = Field(min_length=1, max_length=500, description="A regular expression, matched within a line.")

@@ -5,10 +5,10 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from agents.loop.tools.files import NOTHING_WITHHELD, Arguments, ShownFiles, cut_line, fit_lines, redact_answers
-from agents.loop.tools.tool import Tool, ToolMistake
+from agents.loop.tools.files import NOTHING_WITHHELD, ShownFiles, cut_line, fit_lines, redact_answers
+from agents.loop.tools.tool import Tool, ToolArguments, ToolMistake
 from agents.syntax.languages import find_language
 from agents.syntax.symbols.grammars import GRAMMARS
 from agents.syntax.symbols.uses import Reference
@@ -16,7 +16,6 @@ from domain.errors import CodeAccessError
 from domain.globs import matches
 from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
-from domain.value import Value
 from workspace.git import TooLarge, read_stderr
 from workspace.history import BlamedLines, History, PastCommit
 from workspace.patches import path_rules
@@ -42,18 +41,14 @@ _TOO_LARGE = "This history is too large to be read. Ask for fewer commits, or do
 T = TypeVar("T")
 
 
-class _Arguments(Value):
-    model_config = ConfigDict(extra="forbid")
-
-
-class GitLog(_Arguments):
+class GitLog(ToolArguments):
     """What ``git_log`` takes."""
 
     path: str = Field(default="", max_length=4096, description="Only commits that changed this file; empty: all.")
     count: int = Field(default=20, ge=1, le=100, description="How many, the newest first.")
 
 
-class GitBlame(_Arguments):
+class GitBlame(ToolArguments):
     """What ``git_blame`` takes."""
 
     path: str = Field(max_length=4096, description="From the root of the repository, such as src/app.py.")
@@ -117,7 +112,7 @@ def _render(commit: PastCommit, redact: Redact) -> str:
     return f"{commit.sha[:_ABBREVIATED]} {commit.date} {subject}"
 
 
-class References(Arguments):
+class References(ToolArguments):
     """What ``references`` takes."""
 
     path: str = Field(max_length=4096, description="The file that defines the name, such as src/app.py.")

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
-from agents.loop.tools.tool import Tool, ToolEffect, ToolMistake
+from agents.loop.tools.tool import Tool, ToolArguments, ToolEffect, ToolMistake
 from agents.review.layers import CheckedChange
 from agents.testing.failures import ShownFailures, render_failures
 from domain.errors import CodeAccessError
@@ -15,7 +15,6 @@ from domain.review.findings import Finding, Layer
 from domain.runs.testing import CaseOutcome, SuiteVerdict, TestRun, decide_verdict
 from domain.text.escaping import flatten_text, strip_invisible
 from domain.text.redaction import Redact
-from domain.value import Value
 from messages.tests import explain_not_run
 from workspace.draft import Draft
 
@@ -60,10 +59,8 @@ Test = Callable[[str, Sequence[str]], Awaitable[TestRun]]
 """Tests a commit: all that its change concerns, or only the named tests; raises no errors."""
 
 
-class RunTests(Value):
+class RunTests(ToolArguments):
     """What ``run_tests`` takes: which tests. With what they are run is for people to say."""
-
-    model_config = ConfigDict(extra="forbid")
 
     tests: tuple[Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x7f]+$")], ...] = Field(
         default=(),
@@ -176,10 +173,8 @@ def _describe_verdict(run: TestRun) -> str:
             return "Forge could not run the tests, so go on without them."
 
 
-class NoArguments(Value):
+class NoArguments(ToolArguments):
     """What both tools take: nothing, because they look at all that changed."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 def make_check_tools(draft: Draft, check: CheckDraft, *, redact: Redact) -> tuple[Tool, ...]:

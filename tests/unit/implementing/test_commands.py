@@ -14,8 +14,8 @@ from agents.loop.tools.edits import (
     could_not_run,
     make_run_command,
 )
-from agents.loop.tools.tool import ToolOutcome, call_tool
-from agents.loop.turns import CompletedTurn, Result, ToolUse, Turn
+from agents.loop.tools.tool import Result, call_tool
+from agents.loop.turns import CompletedTurn, ToolUse, Turn
 from agents.review.layers import CheckedChange
 from domain.config.limits import AllowedCommands, split_line
 from domain.review.findings import Severity
@@ -42,7 +42,7 @@ def ends(status: int | None = 0, printed: str = "", change: ChangeSet = NO_CHANG
     return execute
 
 
-async def run(execute: Execute, line: str = "python x.py", *, says_words: bool = True) -> ToolOutcome:
+async def run(execute: Execute, line: str = "python x.py", *, says_words: bool = True) -> Result:
     tool = make_run_command(execute, ALLOWED, redact=redact, says_words=says_words)
     return await call_tool([tool], "run_command", {"command": line})
 
