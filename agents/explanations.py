@@ -6,9 +6,8 @@ from agents.llm.ask import Question
 from agents.loop.loop import Agent, list_found, list_read
 from agents.loop.tools.files import make_file_tools
 from agents.loop.turns import Assignment, CompletedTurn
-from agents.prompts import load_prompt
+from agents.prompts import build_question, flatten_markdown, frame_data, load_prompt
 from agents.review.model.file_selection import FileSelection, ReadingLimits, is_only_text, select_files
-from agents.review.model.questions import flatten_markdown, frame_data
 from domain import globs
 from domain.globs import matches
 from domain.paths import clean_name
@@ -90,12 +89,7 @@ def build_description_question(
         "== diff",
         *_render_diff(change, never_send, redact, tokens=12_000),
     ]
-    return Question(
-        key=key,
-        instructions=load_prompt("describe"),
-        content=frame_data(redact("\n".join(parts))),
-        max_output_tokens=2_500,
-    )
+    return build_question(key, "describe", parts, 2_500, redact)
 
 
 def _render_diff(change: Change, never_send: Sequence[str], redact: Redact, *, tokens: int) -> list[str]:
@@ -170,8 +164,7 @@ def build_walk_question(key: str, title: str, reading: FileSelection, redact: Re
     parts = ["== title", f"> {flatten_markdown(title, _TITLE)}"]
     for number, group in enumerate(reading.groups, 1):
         parts += [f"== seam {number}", *(shown.text for shown in group)]
-    content = frame_data(redact("\n".join(parts)))
-    return Question(key=key, instructions=load_prompt("walkthrough"), content=content, max_output_tokens=4_000)
+    return build_question(key, "walkthrough", parts, 4_000, redact)
 
 
 def list_parts(walk: DraftedWalk, reading: FileSelection) -> list[ExplainedPart]:

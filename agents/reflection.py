@@ -11,8 +11,7 @@ from pydantic import BeforeValidator, ValidationError
 
 from agents.llm.ask import ModelAnswer, Question
 from agents.loop.turns import Assignment
-from agents.prompts import load_prompt
-from agents.review.model.questions import flatten_markdown, frame_data, strip_hidden
+from agents.prompts import flatten_markdown, frame_data, load_prompt, strip_hidden
 from domain.events import Event, EventType
 from domain.memories.memory import LONGEST, Memory, MemoryKind
 from domain.runs.next_step import SendBack

@@ -11,8 +11,7 @@ from typing import Annotated
 from pydantic import Field, WithJsonSchema
 
 from agents.llm.ask import Question
-from agents.prompts import load_prompt
-from agents.review.model.questions import flatten_markdown, frame_data, strip_hidden
+from agents.prompts import build_question, flatten_markdown, strip_hidden
 from domain.paths import clean_name
 from domain.review.findings import Finding
 from domain.text.redaction import Redact, redact_outgoing
@@ -105,8 +104,8 @@ def build_meaning_question(key: str, about: Sequence[str], words: str, redact: R
     :param about: lines with the finding or the comment it replies to: see :mod:`agents.replies`.
     :param words: the reply, as untrusted Markdown.
     """
-    content = frame_data(redact("\n".join(["== reply", f"> {flatten_markdown(words, _WORDS)}", *about])))
-    return Question(key=f"{key} meaning", instructions=load_prompt("hear"), content=content, max_output_tokens=300)
+    parts = ["== reply", f"> {flatten_markdown(words, _WORDS)}", *about]
+    return build_question(f"{key} meaning", "hear", parts, 300, redact)
 
 
 def build_answer_question(key: str, finding: Finding, words: str, lines: Sequence[str], redact: Redact) -> Question:
@@ -120,8 +119,7 @@ def build_answer_question(key: str, finding: Finding, words: str, lines: Sequenc
         *render_finding(finding),
         *_render_code(finding, lines),
     ]
-    content = frame_data(redact("\n".join(parts)))
-    return Question(key=f"{key} answer", instructions=load_prompt("answer"), content=content, max_output_tokens=600)
+    return build_question(f"{key} answer", "answer", parts, 600, redact)
 
 
 def build_argument_question(
@@ -136,8 +134,7 @@ def build_argument_question(
         return None
     shown = [] if test is None else ["== the test that fails", *(f"> {line}" for line in test.text.split("\n"))]
     said = ["== what the person says", f"> {flatten_markdown(words, _WORDS)}"]
-    content = frame_data(redact("\n".join([*said, *render_finding(finding), *code, *shown])))
-    return Question(key=f"{key} argument", instructions=load_prompt("dispute"), content=content, max_output_tokens=600)
+    return build_question(f"{key} argument", "dispute", [*said, *render_finding(finding), *code, *shown], 600, redact)
 
 
 def _render_code(finding: Finding, lines: Sequence[str], around: int = _AROUND) -> list[str]:

@@ -14,9 +14,8 @@ from agents.loop.tools.history import make_history_tools
 from agents.loop.tools.tool import Result, Tool
 from agents.loop.tools.verification import CheckDraft, Test, make_check_tools, make_run_tests
 from agents.loop.turns import Assignment, CompletedTurn, Turn
-from agents.prompts import load_prompt, note_omitted, quote_lines
+from agents.prompts import frame_data, load_prompt, note_omitted, quote_lines
 from agents.prompts.conventions import render_conventions, render_elsewhere
-from agents.review.model.questions import frame_data
 from domain.review.reading import NO_CONVENTIONS, Conventions
 from domain.runs.baseline import Baseline
 from domain.runs.patches import ChangeSet

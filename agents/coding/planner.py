@@ -11,9 +11,8 @@ from agents.loop.loop import Agent
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.history import make_history_tools
 from agents.loop.turns import Assignment
-from agents.prompts import load_prompt, note_omitted
+from agents.prompts import flatten_markdown, frame_data, load_prompt, note_omitted
 from agents.prompts.conventions import render_conventions, render_elsewhere
-from agents.review.model.questions import flatten_markdown, frame_data
 from domain.review.reading import NO_CONVENTIONS, Conventions
 from domain.runs.baseline import Baseline
 from domain.runs.plan import Plan, Planned, find_mistakes

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from agents.review.checks.inputs import CheckedFile, is_test_or_document, list_checked_files
+from agents.review.checks.inputs import CheckedFile, is_test_or_document, is_utf8, list_checked_files
 from agents.review.model.related import RelatedCode
 from agents.syntax.languages import DATA, find_language
 from agents.syntax.symbols.changes import CONSTRUCTORS
@@ -190,15 +190,6 @@ def has_functions(file: CheckedFile) -> bool:
 
 def _is_parsable(file: CheckedFile) -> bool:
     return find_language(file.path) is not None and all(map(is_utf8, (file.base or b"", file.head)))
-
-
-def is_utf8(content: bytes) -> bool:
-    """Whether a content is text in UTF-8."""
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _build_request(file: CheckedFile) -> Request:

@@ -38,6 +38,15 @@ def lists_addresses(path: str) -> bool:
     return name.endswith(".txt") and not is_document(path) and not is_test_or_document(f"{folders}/")
 
 
+def is_utf8(content: bytes) -> bool:
+    """Whether a content is text in UTF-8."""
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def is_code(path: str) -> bool:
     """Whether a file is code, where a value without quotes is an expression."""
     return _CODE.search(path) is not None

@@ -17,8 +17,9 @@ from pydantic import (
 )
 
 from agents.llm.ask import ModelAnswer
+from agents.prompts import strip_hidden
 from agents.review.model.notebooks import is_notebook
-from agents.review.model.questions import EarlierFinding, ReviewQuestion, strip_hidden
+from agents.review.model.questions import EarlierFinding, ReviewQuestion
 from agents.review.model.rendering import LONGEST_LINE, make_legible
 from domain.review.avoidance import CERTAIN, AvoidanceKind
 from domain.review.changes import Change, FileChange, FileVersions
@@ -180,8 +181,8 @@ class EarlierVerdict(Value):
     gone: bool
 
 
-def keep_valid(kind: type[BaseModel]) -> BeforeValidator:
-    """Keeps the valid claims of a list; a list without any counts as a mistake of the model."""
+def keep_valid(kind: type[BaseModel], most: int | None = None) -> BeforeValidator:
+    """Keeps the valid claims of a list, the first ones; a list without any counts as a mistake of the model."""
     claim = TypeAdapter(kind)
 
     def is_claim(item: Any) -> bool:
@@ -195,7 +196,7 @@ def keep_valid(kind: type[BaseModel]) -> BeforeValidator:
         if not isinstance(value, list):
             return value
         items = cast(list[Any], value)
-        return [item for item in items if is_claim(item)] or items
+        return [item for item in items if is_claim(item)][:most] or items
 
     return BeforeValidator(keep)
 

@@ -9,9 +9,9 @@ from pydantic import model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from agents.llm.ask import ModelAnswer, Question
-from agents.prompts import load_prompt
+from agents.prompts import frame_data, load_prompt
 from agents.review.model.answers import CONVENTION, RULES, SURE, UNSURE, cap_by_confidence, squash
-from agents.review.model.questions import find_withheld_lines, frame_data
+from agents.review.model.questions import find_withheld_lines
 from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import LONGEST_FUNCTION, excerpt, find_enclosing, render_safely
 from domain.paths import clean_name

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from agents.llm.ask import Question
 from agents.llm.models import LanguageModel
+from agents.prompts import strip_hidden
 from agents.replies import (
     KEY,
     ArgumentVerdict,
@@ -20,7 +21,6 @@ from agents.replies import (
     build_meaning_question,
     render_finding,
 )
-from agents.review.model.questions import strip_hidden
 from agents.syntax.quotes import call_reviewer
 from domain.commands import ReadReply
 from domain.errors import CodeAccessError

@@ -10,7 +10,7 @@ from pydantic import JsonValue, ValidationError
 
 from agents.llm.ask import ask
 from agents.llm.scripted import Reports, ScriptedModel
-from agents.review.model.questions import frame_data
+from agents.prompts import frame_data
 from agents.testing.analysis import (
     FIXABLE,
     MOST_COMMANDS,
