@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from agents import explanations, reflection, replies
+from agents import reflection, replies
+from agents.review import explanations
 from agents.review.model.questions import CONVENTIONS_KEY
 from domain.config.configuration import Configuration
 from domain.gates import BUDGET_GATES, Gate, GateDecision, GateState

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agents.explanations import DescribedChange, DraftedDescription, build_description_question
 from agents.llm.ask import Question
+from agents.review.explanations import DescribedChange, DraftedDescription, build_description_question
 from domain.config.configuration import Configuration
 from domain.errors import CodeHostError, RateLimited
 from domain.gates import digest

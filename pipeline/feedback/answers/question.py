@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from agents.explanations import MOST_TURNS, CodeAnswer, build_agent, build_assignment, list_places
 from agents.llm.models import ModelTier, Unusable
 from agents.loop.loop import Done, Stopped, run_agent
 from agents.loop.turns import CompletedTurn, Turn
+from agents.review.explanations import MOST_TURNS, CodeAnswer, build_agent, build_assignment, list_places
 from domain.config.configuration import Configuration
 from domain.review.changes import Change
 from domain.runs.run import Phase

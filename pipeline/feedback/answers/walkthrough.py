@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from agents.explanations import DraftedWalk, build_walk_question, list_parts, select_seams
 from agents.llm.ask import Question
+from agents.review.explanations import DraftedWalk, build_walk_question, list_parts, select_seams
 from agents.review.model.file_selection import FileSelection
 from agents.review.syntax import outline_files
 from domain.config.configuration import Configuration
