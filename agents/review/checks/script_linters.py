@@ -36,7 +36,7 @@ _UNASKED = frozenset(
     | {2172, 2174, 2178, 2184, 2186, 2188, 2199, 2206, 2207, 2209, 2221, 2222, 2223, 2254, 2294, 2305, 2318, 3028, 3037}
     | {3043, 3045, 3048, 3057, 3067}
 )
-_MILDER = dict.fromkeys((1075, 1105, 1128, 2068, 2239, 2328), Severity.warning)
+_MILDER: dict[int, Severity] = dict.fromkeys((1075, 1105, 1128, 2068, 2239, 2328), Severity.warning)
 _DANGERS = {2156: Danger.command_text}
 _SEVERITY = {"error": Severity.error, "warning": Severity.warning}
 
