@@ -6,8 +6,7 @@ from functools import partial
 from agents.loop.loop import Agent
 from agents.loop.tools.files import make_file_tools
 from agents.loop.turns import Assignment
-from agents.prompts import load_prompt, quote_lines
-from agents.review.model.questions import frame_data
+from agents.prompts import frame_data, load_prompt, quote_lines
 from domain.paths import clean_name
 from domain.runs.conflicts import ConflictHunk, Outside, ResolvedHunks, SideCommit, list_paths
 from domain.text.escaping import strip_invisible

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from agents.review.checks.avoidance import AvoidanceCheck
-from agents.review.checks.file_names import list_doubles
+from agents.review.checks.hidden_text import list_doubles
 from agents.review.checks.linters import MOST_FILES
 from agents.review.checks.locks.check import compare_locks
 from agents.review.checks.run import run_checks

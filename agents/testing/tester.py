@@ -11,19 +11,18 @@ from functools import cached_property
 from pathlib import Path
 
 from agents.testing import absence, command_detection
-from agents.testing.dependency_cache import Dependencies
-from agents.testing.execution import drop_frames, execute, read_ends
-from agents.testing.runners import (
+from agents.testing.execution import Dependencies, drop_frames, execute, read_ends
+from agents.testing.runners.python import build_environment
+from agents.testing.runners.reports import RepositoryPlace
+from agents.testing.runners.runner import (
     ProjectCommand,
     RepositoryFacts,
     add_folder,
-    build_environment,
     drop_folder,
     is_within,
     list_needed,
 )
-from agents.testing.runners.dropping import drop_refused
-from agents.testing.runners.reports import RepositoryPlace
+from agents.testing.runners.table import drop_refused
 from agents.testing.test_selection import (
     CONFIGURED,
     EVERYTHING,

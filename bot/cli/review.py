@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agents.review import reviewer
+from agents.review.checks.credentials import add_unreviewed
 from agents.review.layers import CheckedChange, ModelPart, apply_path_filters
-from agents.review.transient_commits import add_unreviewed
 from agents.toolbox import Toolbox
 from bot.cli.local_review import LocalOptions
 from bot.cli.review_output import to_terminal

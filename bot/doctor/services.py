@@ -9,9 +9,9 @@ from email.utils import parsedate_to_datetime
 
 import httpx2
 
+from agents.llm.client import try_model
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.llm.prices import FallbackPrice
-from agents.llm.probe import try_model
 from bot.certificates import load_trusted
 from bot.doctor.diagnosis import Diagnosis, fail, ok, warn
 from bot.github.host import GitHubHost

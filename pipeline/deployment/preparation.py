@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from agents.deployment.commands import CommandOutcome, Deployer
+from agents.deployment import CommandOutcome, Deployer
 from domain.deployments.deployment import Cause, Deployment, DeploymentState
 from domain.github.pull_requests import RequiredCheck
 from memory.deployments import deployments

@@ -6,7 +6,7 @@ from itertools import chain, repeat
 
 import structlog
 
-from agents.deployment.commands import CommandOutcome, Deployer
+from agents.deployment import CommandOutcome, Deployer
 from domain.deployments.deployment import Deployment
 from domain.errors import CodeHostError, NotFound, RateLimited, Unprocessable
 from domain.github.checks import WorkflowRun

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import structlog
 
-from agents.review.avoidance.detection import VersionPair, detect, detect_in_pairs
-from agents.review.checks.worker_pool import WorkerBudget
+from agents.review.checks.avoidance import VersionPair, detect, detect_in_pairs
 from domain.config.configuration import Configuration
 from domain.config.gates import AvoidanceReaction
 from domain.github.commits import Signature
@@ -52,7 +51,7 @@ async def load_terms(database: Database, run: Run, configuration: Configuration)
 
 async def find_avoidance(context: RunContext, mirror: Mirror, change: Change) -> tuple[Avoidance, ...]:
     """Where a change does, as its files tell."""
-    return (await detect(change, await mirror.versions(change.files), _build_budget(context))).found
+    return (await detect(change, await mirror.versions(change.files), context.services.toolbox)).found
 
 
 async def find_hidden_failures(
@@ -68,7 +67,7 @@ async def find_hidden_failures(
         return ()
     lost = await _find_lost_tests(context, configuration, await context.fetch_mirror(), change)
     pairs = [VersionPair(file.path, file.path, file.before, file.after) for file in change.files]
-    done = await detect_in_pairs(pairs, _build_budget(context))
+    done = await detect_in_pairs(pairs, context.services.toolbox)
     found = (*lost, *list_certain_failures(done.found))
     if done.problem is not None and not found:
         log.warning("avoidance.not_looked", run=context.run.id, problem=done.problem)
@@ -90,8 +89,3 @@ async def list_lost_tests(context: RunContext, said: EarlierTests, change: Chang
     """The tests of before that fail, that nothing stands in for, and of which nobody said that they may go."""
     accepted = await load_accepted(context.services, context.run, said)
     return tuple(build_fix(each, change) for each in said.obligations if not accepted.covers(each))[:MOST_FIXES]
-
-
-def _build_budget(context: RunContext) -> WorkerBudget:
-    toolbox = context.services.toolbox
-    return WorkerBudget(toolbox.pool, toolbox.seconds)

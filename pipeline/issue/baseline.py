@@ -2,7 +2,7 @@
 
 import asyncio
 
-from agents.testing.failure_classes import classify_failures
+from agents.testing.failures import classify_failures
 from agents.testing.tester import Tester
 from domain.gates import Gate, GateState, digest
 from domain.runs.baseline import Baseline, build_baseline

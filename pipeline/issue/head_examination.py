@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.testing import missing_tests
-from agents.testing.coverage_loss import UNREADABLE, find_coverage_loss
-from agents.testing.failure_classes import classify_failures
+from agents.testing import coverage
+from agents.testing.coverage import UNREADABLE, find_coverage_loss
+from agents.testing.failures import classify_failures
 from agents.testing.tester import Tester
 from domain.config.gates import AvoidanceReaction
 from domain.review.avoidance import Avoidance, list_certain
@@ -54,7 +54,7 @@ class HeadExamination:
             head=change.head_sha,
             run=done.run,
             analyses=await asyncio.to_thread(classify_failures, done.run, files),
-            missing=missing_tests.find_missing_tests(done.run, changed),
+            missing=coverage.find_missing_tests(done.run, changed),
             weakened=(*await list_lost_tests(self.context, said, change), *list_required_fixes((*lost, *found))),
             earlier=said,
             compared=done.compared,

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.testing import missing_tests
+from agents.testing import coverage
 from domain.github.conversation import Issue
 from domain.github.pull_requests import ChangeRequest, PullRequest
 from domain.review.findings import Finding, Severity
@@ -127,7 +127,7 @@ def _judge_tests(tested: HeadTestResult | None, send_backs: Sequence[SendBack]) 
         }
     if tested.weakened:
         return {"tested": VerificationState.failed, "to_fix": tested.weakened}
-    asked_before = any(each.rule == missing_tests.MISSING for sent_back in send_backs for each in sent_back.to_fix)
+    asked_before = any(each.rule == coverage.MISSING for sent_back in send_backs for each in sent_back.to_fix)
     is_exhausted = sum(each.phase is Phase.testing for each in send_backs) >= MAX_SEND_BACKS[Phase.testing]
     if tested.missing and not asked_before and not is_exhausted:
         return {"tested": VerificationState.failed, "to_fix": tested.missing}

@@ -9,10 +9,10 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from agents.llm.ask import ModelAnswer, ModelResult, Question, ask, choose_after
-from agents.llm.context import PromptContext
 from agents.llm.models import LanguageModel
 from agents.loop.tools.tool import Tool
 from agents.loop.turns import Assignment, CompletedTurn, Turn, take_turn
+from agents.reflection import PromptContext
 from domain.config.configuration import Configuration
 from domain.gates import GateState
 from domain.ports import ModelBudget

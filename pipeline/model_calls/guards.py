@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from agents import reflection
-from agents.answers import answerer, reply_reader
+from agents import reflection, replies
+from agents.review import explanations
 from agents.review.model.questions import CONVENTIONS_KEY
 from domain.config.configuration import Configuration
 from domain.gates import BUDGET_GATES, Gate, GateDecision, GateState
@@ -21,7 +21,7 @@ from safety import breakers, guards
 from safety.guards import GuardLimits, TaskKind
 from safety.loop_detection import LoopStep
 
-_SIDE_KEYS = (reflection.KEY, reply_reader.KEY, answerer.KEY, CONVENTIONS_KEY)
+_SIDE_KEYS = (reflection.KEY, replies.KEY, explanations.KEY, CONVENTIONS_KEY)
 """Prefixes of the keys of calls beside a run."""
 
 

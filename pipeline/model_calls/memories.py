@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agents.llm.context import PromptContext
-from agents.llm.embedding import embed
+from agents.llm.client import embed
 from agents.llm.models import Embedding
+from agents.reflection import PromptContext
 from domain.config.configuration import Configuration
 from domain.memories.memory import Memory, Use
 from domain.ports import ModelBudget

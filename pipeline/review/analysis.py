@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from agents.review import reviewer, transient_commits
+from agents.review import reviewer
+from agents.review.checks.credentials import add_transient_commits
 from agents.review.layers import CheckedChange, ModelPart, apply_path_filters
 from domain.review.findings import Finding
 from domain.review.identity import follow
@@ -59,9 +60,7 @@ class ReviewAnalysis:
             owned=owned,
             avoided=await build_avoidance_check(services, run, configuration, owned=owned),
         )
-        checked = await transient_commits.add_transient_commits(
-            checked, mirror, services.toolbox, configuration, author
-        )
+        checked = await add_transient_commits(checked, mirror, services.toolbox, configuration, author)
         earlier = await findings.load_all(services.database, run.repository.id, run.number)
         renamed = {each.path: each.old_path for each in change.touched if each.old_path is not None}
         settled = await self._find_settled(earlier)

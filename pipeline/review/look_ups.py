@@ -5,15 +5,13 @@ from dataclasses import dataclass
 
 from agents.llm.ask import ModelAnswer
 from agents.llm.models import LanguageModel
-from agents.loop.look_up_limits import LookUpLimits
-from agents.loop.loop import Agent, Steps
+from agents.loop.loop import Agent, LookUpLimits, Steps
 from agents.loop.tools.tool import Tool
 from agents.loop.turns import Assignment, CompletedTurn, Turn
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange
-from agents.review.looking_up import ReadableCode, ask_looking_up
+from agents.review.looking_up import LookedUpReport, ReadableCode, ReviewAnswer, allot, ask_looking_up, list_offered
 from agents.review.model.conventions import count_calls
-from agents.review.model.look_ups import LookedUpReport, ReviewAnswer, allot, list_offered
 from agents.review.model.proof import MOST_PROVED
 from agents.review.model.questions import ReviewQuestion
 from domain.config.configuration import Configuration

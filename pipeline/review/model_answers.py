@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from agents.llm.ask import ModelAnswer, Question
-from agents.llm.context import PromptContext
+from agents.reflection import PromptContext
 from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.effort import ReadingEffort
 from agents.review.layers import CheckedChange
+from agents.review.looking_up import list_evidence, show_evidence
 from agents.review.model.layer import (
     build_second_look,
     extract_broken,
@@ -14,7 +15,6 @@ from agents.review.model.layer import (
     keep_sure,
     read_earlier_verdicts,
 )
-from agents.review.model.look_ups import list_evidence, show_evidence
 from agents.review.model.related import RelatedCode
 from agents.review.syntax import drop_unfit
 from agents.toolbox import Toolbox

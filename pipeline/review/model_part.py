@@ -8,10 +8,10 @@ from operator import add
 from agents.llm.ask import ModelAnswer
 from agents.llm.models import LanguageModel
 from agents.review.layers import ModelPart
+from agents.review.looking_up import ReviewAnswer
+from agents.review.model.answers import CONVENTION
 from agents.review.model.layer import QuestionPlan, ReviewQuestion, judge_issue, summarise_change
-from agents.review.model.look_ups import ReviewAnswer
 from agents.review.model.proof import soften_unshown
-from agents.review.model.rules import CONVENTION
 from domain.config.review import ReviewSettings
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer

@@ -11,8 +11,7 @@ from agents.llm.models import LanguageModel
 from agents.review.layers import CheckedChange
 from agents.review.model.proof import ProofDraft, apply_proofs, is_too_long, list_provable, read_draft
 from agents.review.model.questions import QuestionPlan
-from agents.testing.reproduction.endings import EndingKind
-from agents.testing.reproduction.run import WrittenTest, run_reproduction, try_with, write_again
+from agents.testing.reproduction.run import EndingKind, WrittenTest, run_reproduction, try_with, write_again
 from agents.testing.tester import Tester
 from domain.gates import digest
 from domain.review.findings import Finding, remove_place

@@ -10,14 +10,7 @@ from agents.llm.models import LanguageModel, Models, Unusable
 from agents.review.effort import EFFORTS, ReadingEffort
 from agents.review.layers import CheckedChange, ModelPart, skip_model
 from agents.review.looking_up import DirectSteps, ReadableCode, ask_looking_up
-from agents.review.model.layer import (
-    Intent,
-    Report,
-    ReviewQuestion,
-    Verdicts,
-    keep_confirmed,
-    show_cells,
-)
+from agents.review.model.layer import Intent, Report, ReviewQuestion, Verdicts, keep_confirmed, show_cells
 from agents.review.model.proof import list_provable
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration

@@ -24,7 +24,6 @@ _SETTINGS = frozenset(("", "toml", "yaml", "yml", "json", "jsonc", "ini", "cfg",
 _MODULE = re.compile(r"\s-m\s+([\w.]+)")
 _MOST_PRINTED = 8 << 20  # bytes; parsing them takes 50 ms, during which nothing else runs
 
-
 MOST_FILES = 500
 """How many files of the merge base may lie beside the changed ones."""
 

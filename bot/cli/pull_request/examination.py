@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from agents.review import reviewer, transient_commits
+from agents.review import reviewer
+from agents.review.checks.credentials import add_transient_commits
 from agents.review.layers import apply_path_filters
 from agents.toolbox import Toolbox
 from bot.github.person import PersonalHost
@@ -107,7 +108,7 @@ async def review_pull_request(
         author,
         partial(host.dependency_changes, repository, change.merge_base, pull.head_sha),
     )
-    checked = await transient_commits.add_transient_commits(checked, examined.mirror, toolbox, configuration, author)
+    checked = await add_transient_commits(checked, examined.mirror, toolbox, configuration, author)
     model = await reading.read(checked, change, examined.mirror)
     review = with_dismissals(with_history(reviewer.build_review(checked, model), checked.in_passing), ())
     return review.model_copy(

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agents.answers.describer import DescribedChange, DraftedDescription, build_question
 from agents.llm.ask import Question
+from agents.review.explanations import DescribedChange, DraftedDescription, build_description_question
 from domain.config.configuration import Configuration
 from domain.errors import CodeHostError, RateLimited
 from domain.gates import digest
@@ -132,7 +132,7 @@ class DescriptionAnswer:
         )
         change = await load_change(await self.context.fetch_mirror(), self.context.run)
         never = now.configuration.review.never_send
-        return build_question(f"describe {self.key}", about, change, never, redact_outgoing)
+        return build_description_question(f"describe {self.key}", about, change, never, redact_outgoing)
 
     # --- steps -------------------------------------------------------------------------------------------------
 

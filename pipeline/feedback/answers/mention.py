@@ -1,6 +1,6 @@
 """Takes what a mention asks for in words as an instruction, as if it were ``/forge do``."""
 
-from agents.answers.reply_reader import NamedCommand
+from agents.replies import NamedCommand
 from agents.syntax.quotes import REVIEWER
 from domain.commands import WrittenComment
 from domain.slash.commands import LONGEST_WORDS, Mend, TakeBaseIn, TextCommand, WriteChangelog, WriteTests

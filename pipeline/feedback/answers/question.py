@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from agents.answers.answerer import MOST_TURNS, CodeAnswer, build_agent, build_assignment, list_places
 from agents.llm.models import ModelTier, Unusable
 from agents.loop.loop import Done, Stopped, run_agent
 from agents.loop.turns import CompletedTurn, Turn
+from agents.review.explanations import MOST_TURNS, CodeAnswer, build_agent, build_assignment, list_places
 from domain.config.configuration import Configuration
 from domain.review.changes import Change
 from domain.runs.run import Phase
@@ -41,7 +41,7 @@ class AskedQuestion:
 
     :param key: names its answer.
     :param words: untrusted Markdown.
-    :param about: lines that say what it is about; see :mod:`agents.answers.subjects`.
+    :param about: lines that say what it is about; see :mod:`agents.replies`.
     :param may_still_ask: whether they may at this moment: the model takes its time (T-P15).
     """
 

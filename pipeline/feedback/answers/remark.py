@@ -6,9 +6,19 @@ A model reads them, without the code.
 import re
 from dataclasses import dataclass
 
-from agents.answers.reply_reader import KEY, Meaning, NamedCommand, ReplyReading, build_meaning_question
-from agents.answers.subjects import render_asked, render_comment, render_finding, render_issue, render_place
 from agents.llm.models import ModelTier, Unusable
+from agents.replies import (
+    KEY,
+    Meaning,
+    NamedCommand,
+    ReplyReading,
+    build_meaning_question,
+    render_asked,
+    render_comment,
+    render_finding,
+    render_issue,
+    render_place,
+)
 from agents.syntax.quotes import REVIEWER, asks_something
 from domain.config.configuration import Configuration
 from domain.errors import NotFound
@@ -97,7 +107,7 @@ _MOST_NAMED = 5
 
 
 async def load_subject(services: Services, run: Run, request: AnswerRequest) -> list[str]:
-    """Lines for a model that say what a question is about; see :mod:`agents.answers.subjects`."""
+    """Lines for a model that say what a question is about; see :mod:`agents.replies`."""
     replied_to = [] if request.replied_to is None else render_replied_to(request.replied_to)
     if run.is_of_issue:
         return [*replied_to, *await _load_issue(services, run)]

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from agents.answers.walker import DraftedWalk, build_question, list_parts, select_seams
 from agents.llm.ask import Question
+from agents.review.explanations import DraftedWalk, build_walk_question, list_parts, select_seams
 from agents.review.model.file_selection import FileSelection
 from agents.review.syntax import outline_files
 from domain.config.configuration import Configuration
@@ -46,7 +46,7 @@ class WalkthroughAnswer:
             return texts.report_nothing(reading.not_read)
 
         async def build() -> Question:
-            return build_question(f"walkthrough {self.key}", about.title, reading, redact_outgoing)
+            return build_walk_question(f"walkthrough {self.key}", about.title, reading, redact_outgoing)
 
         walk = await ask_about_change(self.context, about.configuration, build, DraftedWalk)
         if isinstance(walk, str):

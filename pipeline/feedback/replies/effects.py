@@ -3,8 +3,8 @@
 Only a person who may dismiss a finding by command dismisses it by words; the words of others are hints.
 """
 
-from agents.answers.reply_reader import Meaning, ReplyReading
-from agents.review.model.questions import flatten_markdown
+from agents.prompts import flatten_markdown
+from agents.replies import Meaning, ReplyReading
 from domain.commands import ReadReply
 from domain.memories.memory import Use
 from domain.review.findings import Finding

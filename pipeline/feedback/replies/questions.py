@@ -8,7 +8,10 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from agents.answers.reply_reader import (
+from agents.llm.ask import Question
+from agents.llm.models import LanguageModel
+from agents.prompts import strip_hidden
+from agents.replies import (
     KEY,
     ArgumentVerdict,
     QuestionAnswer,
@@ -16,11 +19,8 @@ from agents.answers.reply_reader import (
     build_answer_question,
     build_argument_question,
     build_meaning_question,
+    render_finding,
 )
-from agents.answers.subjects import render_finding
-from agents.llm.ask import Question
-from agents.llm.models import LanguageModel
-from agents.review.model.questions import strip_hidden
 from agents.syntax.quotes import call_reviewer
 from domain.commands import ReadReply
 from domain.errors import CodeAccessError

@@ -5,7 +5,7 @@ They are if they quote what Forge wrote, mention it, or follow directly on its c
 
 from collections.abc import Sequence
 
-from agents.review.model.questions import flatten_markdown
+from agents.prompts import flatten_markdown
 from agents.syntax.quotes import asks_something, call_reviewer, find_mentions, find_source, split_quotes
 from domain.commands import ReadRemark, ReadReply
 from domain.github.conversation import Remark

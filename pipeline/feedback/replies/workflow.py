@@ -2,8 +2,8 @@
 
 import structlog
 
-from agents.answers.reply_reader import Meaning, ReplyReading
 from agents.llm.models import LanguageModel, ModelTier, Unusable
+from agents.replies import Meaning, ReplyReading
 from agents.syntax.quotes import asks_something, call_reviewer, find_mentions, split_quotes
 from domain.commands import ReadReply
 from domain.errors import ForgeError

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 
-from agents.loop.tools.run_command import SECONDS, CommandEnd, CommandsUnavailable
+from agents.loop.tools.edits import SECONDS, CommandEnd, CommandsUnavailable
 from domain.config.configuration import Configuration
 from domain.errors import CodeAccessError, ToolError
 from domain.review.findings import Severity

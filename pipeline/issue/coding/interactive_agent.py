@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck
-from agents.loop.tools.run_command import could_not_run, make_run_command
+from agents.loop.tools.edits import could_not_run, make_run_command
 from domain.config.configuration import Configuration
 from domain.runs.task_result import Worked
 from domain.text.redaction import redact_outgoing

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from agents.coding.draft_steps import OnDraft, carry_over
-from agents.coding.implementer import ImplementationTask, build_agent, build_assignment
+from agents.coding.implementer import ImplementationTask, OnDraft, build_agent, build_assignment, carry_over
 from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck, run_agent
 from agents.loop.tools.tool import Tool

@@ -6,7 +6,7 @@ from agents.coding.changelogs import SETTINGS, find_changelog
 from agents.coding.planner import Excerpt
 from agents.llm.models import ModelTier, Unusable
 from agents.prompts import load_prompt
-from agents.testing.missing_tests import wants_tests
+from agents.testing.coverage import wants_tests
 from domain.config.configuration import Configuration
 from domain.errors import Forbidden
 from domain.globs import matches

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from agents.testing.absence import WAY_OUT, find_absence
-from agents.testing.reproduction.endings import Ending, EndingKind
 from agents.testing.reproduction.new_tests import NewTests
-from agents.testing.reproduction.run import try_with
+from agents.testing.reproduction.run import Ending, EndingKind, try_with
 from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.review.findings import Finding

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agents.review.model.related import RelatedCode
-from agents.review.neighbours import build_changes, build_search
+from agents.review.syntax import build_changes, build_search
 from agents.syntax.symbols.modules import MANIFESTS
 from agents.worker_jobs import name_wanted, relate
 from domain.review.changes import Change, FileVersions

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.deployment.commands import CommandOutcome, Deployer
+from agents.deployment import CommandOutcome, Deployer
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.deployments.deployment import NO_ACCESS, DeployAccess

@@ -9,6 +9,7 @@ from agents.llm.ask import ModelAnswer, Question, ask
 from agents.llm.scripted import ScriptedModel
 from agents.prompts import load_prompt
 from agents.review.effort import EFFORTS
+from agents.review.model.answers import RULES
 from agents.review.model.layer import (
     EarlierFinding,
     Report,
@@ -20,7 +21,6 @@ from agents.review.model.layer import (
     read_earlier_verdicts,
 )
 from agents.review.model.related import RelatedCode
-from agents.review.model.rules import RULES
 from domain.review.avoidance import CERTAIN
 from domain.review.consequences import Harm, MetBy, grade
 from domain.review.findings import Category, Layer, RawFinding, Severity

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.coding.baseline import render_baseline
+from agents.coding.recovery import render_baseline
 from domain.runs.baseline import Baseline, build_baseline, excuse_commands, excuse_failures
 from domain.runs.output_lines import count_mistakes, digest_output, pick_failures, pick_telling_line
 from domain.runs.testing import (

@@ -1,4 +1,4 @@
-"""Asks a model what a reply to a finding means, for the answer to a question, and whether an objection is right.
+"""Asks a model what a reply means, for the answer to a question about a finding, and whether an objection is right.
 
 What a reply means is judged without the code, so that the code's author cannot influence how it is read. Whether an
 objection is right is judged with the code that it is about.
@@ -10,14 +10,15 @@ from typing import Annotated
 
 from pydantic import Field, WithJsonSchema
 
-from agents.answers.subjects import render_finding
 from agents.llm.ask import Question
-from agents.prompts import load_prompt
-from agents.review.model.questions import flatten_markdown, frame_data, strip_hidden
+from agents.prompts import build_question, flatten_markdown, strip_hidden
+from domain.paths import clean_name
 from domain.review.findings import Finding
 from domain.text.redaction import Redact, redact_outgoing
 from domain.value import Value
 from messages.proofs import find_shown_test
+
+_PASSAGE, _COMMENT, _BODY, _QUESTION = 800, 2_000, 3_000, 5_000  # characters
 
 KEY = "hear "
 """The prefix of these questions' keys."""
@@ -100,11 +101,11 @@ def build_meaning_question(key: str, about: Sequence[str], words: str, redact: R
     """Asks what a reply means.
 
     :param key: names the question in its phase.
-    :param about: lines with the finding or the comment it replies to: see :mod:`agents.answers.subjects`.
+    :param about: lines with the finding or the comment it replies to: see :mod:`agents.replies`.
     :param words: the reply, as untrusted Markdown.
     """
-    content = frame_data(redact("\n".join(["== reply", f"> {flatten_markdown(words, _WORDS)}", *about])))
-    return Question(key=f"{key} meaning", instructions=load_prompt("hear"), content=content, max_output_tokens=300)
+    parts = ["== reply", f"> {flatten_markdown(words, _WORDS)}", *about]
+    return build_question(f"{key} meaning", "hear", parts, 300, redact)
 
 
 def build_answer_question(key: str, finding: Finding, words: str, lines: Sequence[str], redact: Redact) -> Question:
@@ -118,8 +119,7 @@ def build_answer_question(key: str, finding: Finding, words: str, lines: Sequenc
         *render_finding(finding),
         *_render_code(finding, lines),
     ]
-    content = frame_data(redact("\n".join(parts)))
-    return Question(key=f"{key} answer", instructions=load_prompt("answer"), content=content, max_output_tokens=600)
+    return build_question(f"{key} answer", "answer", parts, 600, redact)
 
 
 def build_argument_question(
@@ -134,8 +134,7 @@ def build_argument_question(
         return None
     shown = [] if test is None else ["== the test that fails", *(f"> {line}" for line in test.text.split("\n"))]
     said = ["== what the person says", f"> {flatten_markdown(words, _WORDS)}"]
-    content = frame_data(redact("\n".join([*said, *render_finding(finding), *code, *shown])))
-    return Question(key=f"{key} argument", instructions=load_prompt("dispute"), content=content, max_output_tokens=600)
+    return build_question(f"{key} argument", "dispute", [*said, *render_finding(finding), *code, *shown], 600, redact)
 
 
 def _render_code(finding: Finding, lines: Sequence[str], around: int = _AROUND) -> list[str]:
@@ -144,3 +143,38 @@ def _render_code(finding: Finding, lines: Sequence[str], around: int = _AROUND) 
     first = max(1, finding.line - around)
     shown = lines[first - 1 : (finding.end_line or finding.line) + around]
     return ["== code", *(f"{number} {text[:300]}" for number, text in enumerate(shown, first))]
+
+
+def render_finding(finding: Finding) -> Sequence[str]:
+    """The finding in whose thread they stand."""
+    told = (
+        f"{finding.id} {clean_name(finding.where)} {finding.rule}, {finding.severity.value}: "
+        f"{clean_name(finding.message)}"
+    )
+    return ["== finding", told]
+
+
+def render_comment(text: str, passage: str) -> Sequence[str]:
+    """The comment of Forge that they reply to.
+
+    :param text: Markdown; empty if it was only mentioned.
+    :param passage: what they quote of it; empty if they reply to the whole.
+    """
+    comment = ["== comment", f"> {flatten_markdown(text, _COMMENT)}"] if text else []
+    quoted = ["== quoted from it", f"> {flatten_markdown(passage, _PASSAGE)}"] if passage else []
+    return [*comment, *quoted]
+
+
+def render_asked(question: str) -> Sequence[str]:
+    """The question of Forge that they may answer."""
+    return ["== asked by the reviewer", f"> {flatten_markdown(question, _QUESTION)}"]
+
+
+def render_place(path: str, line: int | None) -> Sequence[str]:
+    """The line of code at which they stand."""
+    return ["== place", clean_name(path if line is None else f"{path}:{line}")]
+
+
+def render_issue(title: str, body: str) -> Sequence[str]:
+    """The issue below which they stand."""
+    return ["== issue", f"> {flatten_markdown(title, _PASSAGE)}", f"> {flatten_markdown(body, _BODY)}"]

@@ -1,41 +1,12 @@
-"""One rule for dangerous code, and the parts that rules of several languages are made of."""
+"""The parts that shapes of dangerous code in several languages are made of."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
-
-from ast_grep_py import SgNode
-
-from agents.review.checks.rule_texts import Danger
 
 Shape = Mapping[str, Any]
 """A rule of ast-grep: kinds, patterns and relations of nodes."""
 
-Grade = Callable[[SgNode], Danger | None]
-"""Looks closer at a match: which danger it is, or none."""
-
-
-@dataclass(frozen=True)
-class DangerRule:
-    """An entry of the tables.
-
-    :param rule: full rule id.
-    :param grammars: the names of the languages in ast-grep.
-    :param danger: what it is, where nobody looks closer.
-    :param message: what is wrong, why it matters, and what to do.
-    :param shape: what it looks like.
-    :param grade: looks closer, where one shape is of several dangers.
-    :param silenced_by: the number of bandit's rule about the same, by which comments silence it.
-    """
-
-    rule: str
-    grammars: tuple[str, ...]
-    danger: Danger
-    message: str
-    shape: Shape
-    grade: Grade | None = None
-    silenced_by: str = ""
-    help_url: str | None = None
+_WORDS = r"(?i)\b(select|insert|update|delete|replace|where|having|merge|values|like|and|or|from|join|limit|by)\b|[=<>]"
 
 
 def either(*shapes: Shape) -> Shape:
@@ -78,3 +49,11 @@ def concatenate(operation: str, *parts: str) -> Shape:
     """
     values = either(*({"kind": part} for part in parts))
     return both({"kind": operation}, {"regex": "[\"'`]"}, inside(values))
+
+
+def put_together(*kinds: str) -> Shape:
+    """Text that may be put together, and may be SQL.
+
+    :param kinds: of the expressions that give such a text, as the grammar names them.
+    """
+    return both(either(*({"kind": kind} for kind in kinds)), {"regex": _WORDS})
