@@ -67,8 +67,7 @@ async def _find_refusal(context: DeliveryContext, command: LabelledIssue) -> str
     :raises CodeHostError: if GitHub does not say who the sender is; that is never a permission.
     """
     services = context.services
-    ceilings = services.ceilings.of_configuration
-    loaded = await loading.load(services.host, services.database, command.repository, ceilings)
+    loaded = await loading.load_live(services, command.repository)
     if not asks_for_run(command.label, loaded.configuration.labels):
         return texts.OTHER_LABEL
     if command.head_sha is not None:  # on a pull request it asks what the button asks, and is checked there

@@ -124,8 +124,7 @@ async def _excludes_drafts(context: DeliveryContext, command: ReviewPullRequest)
     past = await runs.list_for_pull_request(database, command.repository.id, command.number)
     if not past or past[0].run.state.is_final or past[0].run.trigger is not Trigger.pull_request:
         return False
-    ceilings = context.services.ceilings.of_configuration
-    loaded = await loading.load(context.services.host, database, command.repository, ceilings)
+    loaded = await loading.load_live(context.services, command.repository)
     return not loaded.configuration.review.drafts
 
 

@@ -79,8 +79,7 @@ async def _choose(context: DeliveryContext, repository: RepositoryRef) -> _Recep
     services, host = context.services, context.services.host
     traits = await host.traits(repository)
     granted = await host.installation_permissions(repository.installation_id)
-    ceilings = services.ceilings.of_configuration
-    configuration = (await loading.load(host, services.database, repository, ceilings)).configuration
+    configuration = (await loading.load_live(services, repository)).configuration
     level = await load_level(services, repository.id, configuration.ladder)
     may_open = allows(level, Action.open_issue, ActionFacts()).allowed and not configuration.review.dry_run
     way = choose_way(configuration.welcome, services.welcome.most, traits, granted, may_open=may_open)

@@ -9,6 +9,7 @@ from memory.runs import checkpoints, outbox, runs
 from messages.plan import StepState
 from messages.pull_request import Progress
 from pipeline.automation.level import find_opening_obstacle
+from pipeline.config.loading import load_live
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.issue.pull_request_state import PullRequestResult, PullRequestStateLoader
@@ -18,7 +19,6 @@ from pipeline.issue.verification import build_result
 from pipeline.run_context import RunContext
 from pipeline.verdicts.earlier_tests import find_lost_tests
 from pipeline.verdicts.resume import resume_judged_run
-from pipeline.verdicts.settings import load_configuration
 from pipeline.verdicts.update import update_verdict
 
 
@@ -112,7 +112,7 @@ class HeadTestNews:
         is_over = stored is not None and stored.state in {RunState.completed, RunState.waiting}
         if review is None or not is_over or (review.earlier is not None and not review.earlier.not_run):
             return False
-        mirror, configuration = await context.fetch_mirror(), (await load_configuration(services, run)).configuration
+        mirror, configuration = await context.fetch_mirror(), (await load_live(services, run.repository)).configuration
         found = await find_lost_tests(
             services, run, configuration, await context.load_change(mirror, run.head_sha), said
         )

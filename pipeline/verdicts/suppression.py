@@ -146,5 +146,4 @@ async def is_learning_enabled(
 
 async def load_memory_settings(services: Services, repository: RepositoryRef) -> MemorySettings:
     """The repository's settings of Forge's memory."""
-    ceilings = services.ceilings.of_configuration
-    return (await loading.load(services.host, services.database, repository, ceilings)).configuration.memory
+    return (await loading.load_live(services, repository)).configuration.memory

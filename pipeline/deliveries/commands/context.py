@@ -93,8 +93,7 @@ class CommandContext(DeliveryContext):
             return None
 
     async def _is_production(self, environment: str) -> bool:
-        ceilings = self.services.ceilings.of_configuration
-        loaded = await loading.load(self.services.host, self.database, self.repository, ceilings)
+        loaded = await loading.load_live(self.services, self.repository)
         return loaded.configuration.deploy.is_production(environment)
 
     async def step_with_permission(

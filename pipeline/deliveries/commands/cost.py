@@ -53,7 +53,7 @@ async def _list_budgets(context: CommandContext, past: Sequence[Run]) -> Sequenc
 
 async def _list_budgets_of(context: CommandContext, run: Run) -> Sequence[LimitUse]:
     services, ceilings = context.services, context.services.ceilings
-    loaded = await loading.load(services.host, services.database, run.repository, ceilings.of_configuration)
+    loaded = await loading.load_live(services, run.repository)
     limits = limits_of(loaded.configuration.budgets)
     budget = reservations.PhaseBudget(services.database, run, run.budget_phase, limits, services.clock, ceilings)
     return await budget.uses()

@@ -14,8 +14,7 @@ from safety.call_admission import limits_of
 async def estimate_cost(context: CommandContext, effort: Effort) -> EffortCost:
     """Which model reads, what the last review here cost, and what this one may cost at most."""
     services, model = context.services, EFFORTS[effort].choose_model(context.services.models)
-    ceilings = services.ceilings.of_configuration
-    loaded = await loading.load(services.host, services.database, context.repository, ceilings)
+    loaded = await loading.load_live(services, context.repository)
     last = await checkpoints.load_latest_review(services.database, context.repository.id, context.number)
     layers = () if last is None else last.layers
     used = [tool for layer in layers if layer.layer is Layer.model for tool in layer.tools]

@@ -121,8 +121,7 @@ class _Answer:
         """Have others asked about what people are asked about in any case, or what blocks; nothing else begins to."""
         context = self.context
         review = await checkpoints.load_latest_review(context.database, context.repository.id, context.number)
-        ceilings = context.services.ceilings.of_configuration
-        loaded = await loading.load(context.services.host, context.database, context.repository, ceilings)
+        loaded = await loading.load_live(context.services, context.repository)
         mattering: set[str] = set() if review is None else list_mattering(review, loaded.configuration)
         prints = {each.fingerprint for each in self.found}
         if not prints <= mattering:

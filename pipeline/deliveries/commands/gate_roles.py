@@ -27,9 +27,7 @@ async def find_gate_refusal(context: CommandContext, gate: str, asked: SlashComm
     :param asked: what takes effect if they may; a second person may have to say that, too.
     """
     services = context.services
-    loaded = await loading.load(
-        services.host, services.database, context.repository, services.ceilings.of_configuration
-    )
+    loaded = await loading.load_live(services, context.repository)
     wanted = build_request(gate, Phase.review, "", "", (), loaded.configuration)
     actor = await load_actor(services, context.repository, context.number, context.sender, judges=wanted.not_author)
     if wanted.not_author:

@@ -15,8 +15,7 @@ async def find_lacking_agent(services: Services, gate: Gate) -> str:
     mine = [each for each in past if each.run_id == gate.run_id]
     if not mine or mine[-1].agent is AgentMake.other:  # then Forge's own takes over
         return ""
-    ceilings = services.ceilings.of_configuration
-    loaded = await loading.load(services.host, services.database, gate.repository, ceilings)
+    loaded = await loading.load_live(services, gate.repository)
     if loaded.configuration.agents.implementer.command is None:
         return texts.explain_no_other_agent(gate)
     level = services.toolbox.sandbox.strongest().level

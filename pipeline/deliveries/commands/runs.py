@@ -189,9 +189,7 @@ async def _are_runs_enabled(context: CommandContext) -> bool:
 
 
 async def _load_runs_enabled(context: CommandContext) -> bool:
-    services, ceilings = context.services, context.services.ceilings.of_configuration
-    loaded = await loading.load(services.host, services.database, context.repository, ceilings)
-    return loaded.configuration.issues.run
+    return (await loading.load_live(context.services, context.repository)).configuration.issues.run
 
 
 async def _is_budget_waiting(context: CommandContext) -> bool:

@@ -27,11 +27,11 @@ from messages import descriptions as texts
 from messages.automation import RUN_TRAILER
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import load_change
+from pipeline.config.loading import load_live
 from pipeline.feedback.answers.change_question import ask_about_change
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.publishing import pull_requests
 from pipeline.run_context import RunContext
-from pipeline.verdicts.settings import load_configuration
 from workspace.snapshot import Snapshot
 
 _MOST_COMMITS, _MOST_TEMPLATES = 100, 20
@@ -142,7 +142,7 @@ class DescriptionAnswer:
         return DescriptionNow(
             description=description,
             issue=await self._load_issue(description),
-            configuration=(await load_configuration(services, run)).configuration,
+            configuration=(await load_live(services, run.repository)).configuration,
         )
 
     async def _load_description(self) -> Description:

@@ -57,7 +57,7 @@ async def _find_refusal(services: Services, instruction: Instruction, actor: Com
     paused_by = await permits.find_pauser(services.database, repository)
     if paused_by is not None:
         return command_texts.already_paused(paused_by)
-    loaded = await loading.load(services.host, services.database, repository, services.ceilings.of_configuration)
+    loaded = await loading.load_live(services, repository)
     review = loaded.configuration.review
     if not review.may_ask_model and instruction.needs_model:
         return texts.CODE_KEPT

@@ -13,12 +13,12 @@ from domain.value import Value
 from messages import code_answers
 from messages import walkthroughs as texts
 from pipeline.checkout import load_change
+from pipeline.config.loading import load_live
 from pipeline.durable.steps import run_outside_journal
 from pipeline.feedback.answers.change_question import ask_about_change
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.publishing import comments
 from pipeline.run_context import RunContext
-from pipeline.verdicts.settings import load_configuration
 from safety.containment import CodeOrigin
 
 
@@ -80,7 +80,7 @@ class WalkthroughAnswer:
     async def _load(self) -> WalkedChange:
         services, run = self.context.services, self.context.run
         live = await services.host.pull_request(run.repository, run.number)
-        return WalkedChange(title=live.title, configuration=(await load_configuration(services, run)).configuration)
+        return WalkedChange(title=live.title, configuration=(await load_live(services, run.repository)).configuration)
 
     async def _show(self, marker: str, text: str) -> bool:
         run = self.context.run

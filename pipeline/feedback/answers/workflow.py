@@ -9,6 +9,7 @@ from domain.github.conversation import CommentKind
 from domain.runs.run import Run
 from domain.slash.commands import Describe, TextCommand, Walkthrough
 from messages import code_answers
+from pipeline.config.loading import load_live
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_instruction
@@ -19,7 +20,6 @@ from pipeline.feedback.answers.remark import RemarkReader, Understood, load_subj
 from pipeline.feedback.answers.request import AnswerRequest, RepliedTo
 from pipeline.feedback.answers.walkthrough import WalkthroughAnswer
 from pipeline.run_context import RunContext
-from pipeline.verdicts.settings import load_configuration
 
 log = structlog.get_logger(__name__)
 
@@ -94,7 +94,7 @@ async def _hand_over(context: RunContext, request: AnswerRequest, key: str, word
 
 
 async def _load_configuration(context: RunContext) -> Configuration:
-    return (await load_configuration(context.services, context.run)).configuration
+    return (await load_live(context.services, context.run.repository)).configuration
 
 
 async def _post(context: RunContext, request: AnswerRequest, guid: str, text: str) -> str:

@@ -10,10 +10,10 @@ from domain.slash.verbs import Verb
 from domain.value import Value
 from memory.findings import findings
 from memory.ledger import ledger
+from pipeline.config.loading import load_live
 from pipeline.context import Services
 from pipeline.feedback.replies.remarks import load_name
 from pipeline.gates.actor import CommandActor, load_actor_for
-from pipeline.verdicts.settings import load_configuration
 from safety.authorization import CommandRefusal, authorise
 
 _IN_WORDS = "said in words"
@@ -46,7 +46,7 @@ async def load_context(services: Services, run: Run, command: ReadReply) -> Repl
     thread = command.comment.thread or 0
     carried = await findings.load_by_comment(services.database, command.repository.id, command.number)
     actor = await _load_actor(services, command)
-    configuration = (await load_configuration(services, run)).configuration
+    configuration = (await load_live(services, run.repository)).configuration
     replied = await ledger.count_replies(services.database, run.id, thread)
     return ReplyContext(
         configuration=configuration,
