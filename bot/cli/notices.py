@@ -20,8 +20,7 @@ from memory.deliveries.notices import notices, targets
 from memory.deliveries.notices.notices import FAILED, STATES, StoredNotice
 from memory.deliveries.notices.targets import TargetState
 from messages.notices import build_test, describe_target, sum_up
-from pipeline.maintenance.notices.addressing import NoticeAddress
-from pipeline.maintenance.notices.delivery import NoticeSender, OutgoingNotice
+from pipeline.maintenance.notices import NoticeAddress, NoticeSender, OutgoingNotice
 from safety.notices import SendOutcome
 
 

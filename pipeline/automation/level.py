@@ -15,7 +15,7 @@ from memory.runs import checkpoints, runs, waits
 from messages import automation as automation_texts
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.gates.actor import load_authorship
+from pipeline.gates.authorship import load_authorship
 from pipeline.verdicts import update
 from safety.allowed_actions import NAMES, Action, ActionFacts, allows
 from safety.automation_level import cap_level, evaluate

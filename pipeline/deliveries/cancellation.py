@@ -21,8 +21,8 @@ from pipeline.deliveries.admission import FencedPullRequest, load_with_fence
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.deployments import DeploymentStarter
 from pipeline.feedback.reactions import record_thumbs
-from pipeline.gates.actor import keep_authors_of_merge
-from pipeline.maintenance.purge import list_lost_repositories, purge
+from pipeline.gates.authorship import keep_authors_of_merge
+from pipeline.maintenance.retention import list_lost_repositories, purge
 from pipeline.runs.closing import close_later, try_to_close
 from pipeline.runs.status import wake_owner
 

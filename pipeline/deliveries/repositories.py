@@ -25,7 +25,7 @@ from pipeline.consistent_reads import read_when_visible
 from pipeline.context import Services
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.run_starter import RunStarter
-from pipeline.maintenance.purge import list_lost_repositories
+from pipeline.maintenance.retention import list_lost_repositories
 from pipeline.publishing import checks
 from pipeline.publishing.checks import requires_check
 

@@ -19,9 +19,9 @@ from messages import commands as command_texts
 from messages import gate_answers
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.gates.actor import CommandActor, find_standing, load_actor, load_authorship, note_assent
+from pipeline.gates.actor import CommandActor, find_standing, load_actor, note_assent
 from pipeline.gates.ask import list_gates, show_outcome
-from pipeline.gates.askers import load_proposed_authorship
+from pipeline.gates.authorship import load_authorship, load_proposed_authorship
 from safety.authorization import (
     AuthorizationFacts,
     CommandRefusal,

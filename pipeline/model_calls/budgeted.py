@@ -1,30 +1,32 @@
 """Calls models within a phase of a run: checks limits first, keeps each answer, and asks people where they can help."""
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from agents.llm.ask import ModelAnswer, ModelResult, Question, ask, choose_after
 from agents.llm.context import PromptContext
 from agents.llm.models import LanguageModel
+from agents.loop.loop import SKIPPED, Agent, Use
 from agents.loop.tools.tool import Tool
-from agents.loop.turns import Assignment, CompletedTurn, Turn, take_turn
+from agents.loop.turns import Assignment, CompletedTurn, Result, Turn, digest_turn, take_turn
 from domain.config.configuration import Configuration
 from domain.gates import GateState
 from domain.ports import ModelBudget
 from domain.runs.run import Phase
 from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
 from memory.budgets import model_answers
+from memory.budgets.model_answers import AnswerOutcome, RecordedToolUse
 from memory.gates import gates
 from pipeline.gates.ask import WaitingForGate
 from pipeline.model_calls.budget import BudgetGate, build_budget, build_side_budget, explain_limit
 from pipeline.model_calls.guards import WHOLE_PHASE, CallGuards, GuardedTask
 from pipeline.model_calls.memories import MemoryRecall, RecallTopic
-from pipeline.run_context import RunContext
+from pipeline.run_context import RunContext, run_while_current
 
 P = TypeVar("P", bound=ModelResult)
 _Keep = Callable[[P], Awaitable[None]]
@@ -212,6 +214,63 @@ class BudgetedCalls:
         lessons = () if self._memory is None else tuple(await self._memory.load_lessons(self._side_budget))
         known = await gates.list_for_run(self.context.database, self.context.run.id)
         return PromptContext(conditions=tuple(gate.conditions for gate in known if gate.conditions), lessons=lessons)
+
+
+@dataclass(frozen=True)
+class AgentSteps:
+    """The steps of one assignment; see :class:`agents.loop.loop.Steps`."""
+
+    calls: BudgetedCalls
+    agent: Agent[Any]
+    assignment: Assignment
+    model: LanguageModel
+
+    async def load_earlier(self) -> Sequence[CompletedTurn]:
+        """The turns this run took before it waited for something else."""
+        return await self.calls.context.journal.step(f"done before: {self.assignment.key}", self._load_earlier)
+
+    async def _load_earlier(self) -> list[CompletedTurn]:
+        kept = await model_answers.load_outcomes(self.calls.context.database, self.calls.context.run)
+        past: list[CompletedTurn] = []
+        while done := kept.get(self._name_turn(past)):
+            past.append(CompletedTurn(turn=Turn.model_validate(done.value), results=tuple(_build_results(done))))
+        return past
+
+    async def reason(self, past: Sequence[CompletedTurn]) -> Turn:
+        """:raises WaitingForGate: if a person has to decide first."""
+        agent, name = self.agent, self._name_turn(past)
+        return await self.calls.take_turn(name, self.assignment, past, agent.schema, agent.tools, self.model)
+
+    async def act(self, past: Sequence[CompletedTurn], turn: Turn, use: Use) -> CompletedTurn:
+        key = f"act: {self.assignment.key} {len(past) + 1}"
+        return await self.calls.context.journal.step(key, self._run_tools, self._name_turn(past), turn, use)
+
+    async def _run_tools(self, name: str, turn: Turn, use: Use) -> CompletedTurn:
+        context, phase = self.calls.context, self.calls.phase
+        results = await run_while_current(context.services, context.run, use())
+        exchange = CompletedTurn(turn=turn, results=tuple(results))
+        used = [
+            RecordedToolUse(
+                use.tool,
+                result.text,
+                result.is_error,
+                result.reason,
+                result.seconds,
+                result.reason == SKIPPED,
+                result.change,
+            )
+            for use, result in zip(turn.uses, exchange.results, strict=True)
+        ]
+        await model_answers.record_outcome(context.database, context.run, phase, name, used, context.now())
+        return exchange
+
+    def _name_turn(self, past: Sequence[CompletedTurn]) -> str:
+        return digest_turn(self.assignment, past, self.agent.schema, self.model)
+
+
+def _build_results(done: AnswerOutcome) -> Iterator[Result]:
+    for at, (text, is_error) in enumerate(done.results):
+        yield Result(text=text, is_error=is_error, change=done.changes.get(at))
 
 
 def _redact(answer: P) -> P:

@@ -17,7 +17,7 @@ from messages import feedback as texts
 from messages.memory import MOST_NAMED, Evidence
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.gates.actor import load_authorship
+from pipeline.gates.authorship import load_authorship
 from safety.review_update import with_dismissals
 from safety.suppression import (
     FEWEST,

@@ -23,10 +23,9 @@ from pipeline.durable.steps import make_interruption
 from pipeline.durable.workflows import APP_VERSION, QUEUES, RUN, Workflow
 from pipeline.worker import recovery
 from pipeline.worker.lease import EngineSettings, ProcessLease
-from pipeline.worker.lookout import Lookout
 from pipeline.worker.queue_alarms import QueueAlarms
 from pipeline.worker.queues import give_way, prepare_queues
-from pipeline.worker.sweeps import Sweep, Sweeps
+from pipeline.worker.sweeps import Lookout, Sweep, Sweeps
 from pipeline.worker.workflows import WORK, Work
 
 log = structlog.get_logger(__name__)

@@ -28,8 +28,7 @@ from pipeline.deliveries.commands.gates import GateReply, show_decision_here
 from pipeline.deliveries.commands.handlers import HANDLERS
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.follow_up import follow_up
-from pipeline.gates.actor import CommandActor
-from pipeline.gates.comment_quota import TurnedAway, check_comment_quota
+from pipeline.gates.actor import CommandActor, TurnedAway, check_comment_quota
 from pipeline.publishing import comments
 from safety.authorization import CommandRefusal, RefusalCode, authorise, may_dispute, refuse_role
 

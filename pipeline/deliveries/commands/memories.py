@@ -10,7 +10,7 @@ from memory.repositories import addresses
 from messages import memory as texts
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
-from pipeline.verdicts.forgetting import forget_memory
+from pipeline.verdicts.dismissal import forget_memory
 from pipeline.verdicts.suppression import load_memory_settings
 from safety.learning_screening import MOST_PROPOSED
 

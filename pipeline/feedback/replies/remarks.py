@@ -19,8 +19,7 @@ from messages import instructions as instruction_texts
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.feedback.answers.request import AnswerRequest, OpenQuestion, RepliedTo, find_open_question, find_run
-from pipeline.gates.actor import load_actor
-from pipeline.gates.comment_quota import check_comment_quota
+from pipeline.gates.actor import check_comment_quota, load_actor
 from pipeline.publishing import comments
 from safety.authorization import authorise
 
