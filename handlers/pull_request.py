@@ -1,4 +1,4 @@
-"""Pull requests: opened, pushed to, labelled, made ready or a draft, retargeted, closed, or out of a merge queue."""
+"""Pull requests and issues: opened, pushed to, labelled, made ready or a draft, closed, or out of a merge queue."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ from pydantic import AwareDatetime, ValidationError
 
 from domain.commands import (
     AnyCommand,
+    EndIssue,
     EndPullRequest,
     Ignored,
     LabelledIssue,
@@ -19,7 +20,17 @@ from domain.commands import (
 )
 from domain.github.commits import Push, Pusher
 from domain.runs.run import Trigger
-from handlers.payloads import AccountView, Id, LabelGiven, PullSubject, RepositoryEvent, Sha, View
+from handlers.payloads import (
+    AccountView,
+    Id,
+    IssueSubject,
+    LabelGiven,
+    PullSubject,
+    RepositoryEvent,
+    Sha,
+    Subject,
+    View,
+)
 
 _REPEATS = {
     "opened": Repeat.never,
@@ -85,8 +96,12 @@ class _DequeuedEvent(_Event):
     reason: str = "UNKNOWN_REMOVAL_REASON"
 
 
-class _PullLabelEvent(_Event):
+class _LabelEvent(RepositoryEvent):
     label: LabelGiven
+
+
+class _IssueEvent(RepositoryEvent):
+    issue: IssueSubject
 
 
 def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
@@ -102,7 +117,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
             seen=event.pull_request.to_seen(),
         )
     if event.action == "labeled":
-        return _handle_label(_PullLabelEvent.model_validate(payload))
+        return _handle_label(_LabelEvent.model_validate(payload), event.pull_request, event.pull_request.head.sha)
     if event.action == "dequeued":
         return _handle_dequeued(_DequeuedEvent.model_validate(payload))
     if event.action not in _REPEATS:
@@ -119,6 +134,25 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         seen=event.pull_request.to_seen(),
         before_sha=event.before or "",
         pushed_at=(event.pull_request.updated_at or _LATEST) if event.action == "synchronize" else None,
+    )
+
+
+def handle_issue(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
+    """See :func:`handlers.translate`. An App may close an issue, too, because that only stops work.
+
+    GitHub sends an event for each label that an issue is opened with, so `opened` would ask a second time. Edits are
+    ignored: a run is about the text as it was when somebody asked.
+    """
+    event = _IssueEvent.model_validate(payload)
+    if event.action == "labeled":
+        return _handle_label(_LabelEvent.model_validate(payload), event.issue)
+    if event.action != "closed":
+        return Ignored(reason="action_not_used")
+    return EndIssue(
+        repository=event.to_ref(),
+        number=event.issue.number,
+        sender=event.sender.as_sender(),
+        seen=event.issue.to_seen(),
     )
 
 
@@ -156,17 +190,17 @@ def _handle_dequeued(event: _DequeuedEvent) -> AnyCommand | Ignored:
     )
 
 
-def _handle_label(event: _PullLabelEvent) -> AnyCommand | Ignored:
+def _handle_label(event: _LabelEvent, labelled: Subject, head_sha: str | None = None) -> AnyCommand | Ignored:
     sender = event.sender.as_sender()
     if sender.is_app:  # only people may ask for work
         return Ignored(reason="sent_by_an_app")
     return LabelledIssue(
         repository=event.to_ref(),
-        number=event.pull_request.number,
+        number=labelled.number,
         label=event.label.name,
-        head_sha=event.pull_request.head.sha,
+        head_sha=head_sha,
         sender=sender,
-        seen=event.pull_request.to_seen(),
+        seen=labelled.to_seen(),
     )
 
 
