@@ -14,7 +14,7 @@ Handler = Callable[[Mapping[str, Any], int], AnyCommand | Ignored]
 """Takes the payload and our App's id."""
 
 
-class Event(NamedTuple):
+class HandledEvent(NamedTuple):
     """How an event is handled, and the fields of its payload that say what it is about.
 
     Each event has all of its own subjects and none of another's:
@@ -25,11 +25,11 @@ class Event(NamedTuple):
     subjects: frozenset[str]
 
 
-def _about(handle: Handler, *subjects: str) -> Event:
-    return Event(handle, frozenset(subjects))
+def _about(handle: Handler, *subjects: str) -> HandledEvent:
+    return HandledEvent(handle, frozenset(subjects))
 
 
-EVENTS: Mapping[str, Event] = {
+EVENTS: Mapping[str, HandledEvent] = {
     "pull_request": _about(pull_request.handle, "repository", "pull_request", "number"),
     "check_run": _about(checks.handle_run, "repository", "check_run"),
     "check_suite": _about(checks.handle_suite, "repository", "check_suite"),

@@ -22,9 +22,8 @@ from messages import review as review_texts
 from pipeline.automation.auto_merge import AutomaticMerge
 from pipeline.config.memory_file import import_memory_file
 from pipeline.consistent_reads import read_when_visible
-from pipeline.context import Services
-from pipeline.deliveries.context import DeliveryContext
-from pipeline.deliveries.run_starter import RunStarter
+from pipeline.context import DeliveryContext, Services
+from pipeline.deliveries.starts import RunStarter
 from pipeline.maintenance.retention import list_lost_repositories
 from pipeline.publishing import checks
 from pipeline.publishing.checks import requires_check

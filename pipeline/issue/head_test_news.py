@@ -8,9 +8,10 @@ from domain.runs.testing import SuiteVerdict
 from memory.runs import checkpoints, outbox, runs
 from messages.plan import StepState
 from messages.pull_request import Progress
+from pipeline.automation.follow_up import resume_judged_run
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.config.loading import load_live
-from pipeline.context import Services
+from pipeline.context import DeliveryContext, Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.issue.pull_request_state import PullRequestResult, PullRequestStateLoader
 from pipeline.issue.status_comment import name_final_step
@@ -18,7 +19,6 @@ from pipeline.issue.test_result import HeadTestResult
 from pipeline.issue.verification import build_result
 from pipeline.run_context import RunContext
 from pipeline.verdicts.earlier_tests import find_lost_tests
-from pipeline.verdicts.resume import resume_judged_run
 from pipeline.verdicts.update import update_verdict
 
 
@@ -93,7 +93,8 @@ class HeadTestNews:
         if self.tested.earlier != NOTHING_EARLIER:
             is_told = await journal.step("tell the review", self._add_to_review, self.tested.earlier)
         if is_told:
-            await resume_judged_run(services, journal, self.occasion, run.repository, run.number, is_judged=True)
+            cause = DeliveryContext(services, journal, self.occasion)
+            await resume_judged_run(cause, run.repository, run.number, is_judged=True)
         else:
             await journal.step("point to the tests", self._show_in_review)
 

@@ -21,10 +21,9 @@ from pipeline.durable.journal import Parked
 from pipeline.durable.queues import BELL, restart_workflow
 from pipeline.durable.steps import make_interruption
 from pipeline.durable.workflows import APP_VERSION, QUEUES, RUN, Workflow
-from pipeline.worker import recovery
-from pipeline.worker.lease import EngineSettings, ProcessLease
-from pipeline.worker.queue_alarms import QueueAlarms
-from pipeline.worker.queues import give_way, prepare_queues
+from pipeline.worker import queues
+from pipeline.worker.lease import ProcessLease
+from pipeline.worker.queues import EngineSettings, QueueAlarms, give_way, prepare_queues
 from pipeline.worker.sweeps import Lookout, Sweep, Sweeps
 from pipeline.worker.workflows import WORK, Work
 
@@ -160,7 +159,7 @@ class WorkflowEngine:
         self._lookout.wake()
 
     async def _find_queued(self) -> None:
-        if await asyncio.to_thread(recovery.has_queued):
+        if await asyncio.to_thread(queues.has_queued):
             self._alarms.ring_all()
 
     def _keep(self, sweep: Sweep) -> asyncio.Task[None]:

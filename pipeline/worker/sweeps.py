@@ -22,7 +22,7 @@ from pipeline.learning.consolidation import ConsolidationSweep
 from pipeline.learning.reflection_queue import ReflectionSweep
 from pipeline.maintenance.notices import NoticeSweep
 from pipeline.maintenance.retention import Retention
-from pipeline.worker import recovery
+from pipeline.worker import queues
 from pipeline.worker.lease import ProcessLease
 
 AWAKE = 3.0
@@ -85,7 +85,7 @@ class Sweeps:
 
     async def _unpark(self, now: datetime) -> None:
         """Queue parked workflows again whose wait is over."""
-        left = self.parked.difference(await asyncio.to_thread(recovery.list_active)) if self.parked else set[str]()
+        left = self.parked.difference(await asyncio.to_thread(queues.list_active)) if self.parked else set[str]()
         if not left:
             return
         for workflow_id in left - await waits.filter_waiting(self._services.database, sorted(left), now):
@@ -108,23 +108,23 @@ class Sweeps:
             return
         database, now = self._services.database, self._services.clock.now()
         for executor_id in await executors.list_lapsed(database, self._executor_id, now):
-            if await asyncio.to_thread(recovery.has_work, executor_id):
+            if await asyncio.to_thread(queues.has_work, executor_id):
                 if await executors.adopt(database, executor_id, self._lease.holder, now):
-                    await asyncio.to_thread(recovery.requeue_work, executor_id)
+                    await asyncio.to_thread(queues.requeue_work, executor_id)
                     ring_all()
             else:
                 await executors.forget(database, executor_id, now)
 
     async def _requeue_idle(self) -> None:
         """Queue again what this process started and does not work on any more, because the database failed."""
-        idle = await asyncio.to_thread(recovery.list_idle, self._executor_id)
+        idle = await asyncio.to_thread(queues.list_idle, self._executor_id)
         for workflow_id in (idle & self._idle) - self.parked:  # idle twice: not just leaving the queue
             log.info("workflow.queued_again", workflow=workflow_id)
             await self._requeue(workflow_id)
         self._idle = idle
 
     async def _requeue(self, workflow_id: str) -> None:
-        await asyncio.to_thread(recovery.requeue, self._executor_id, workflow_id)
+        await asyncio.to_thread(queues.requeue, self._executor_id, workflow_id)
         ring_all()  # nobody says in which queue it is
 
 

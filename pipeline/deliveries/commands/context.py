@@ -15,8 +15,8 @@ from memory.db.engine import Database
 from messages import commands as texts
 from pipeline.config import loading
 from pipeline.consistent_reads import read_when_visible
-from pipeline.deliveries.context import DeliveryContext
-from pipeline.deliveries.run_starter import RunStarter
+from pipeline.context import DeliveryContext
+from pipeline.deliveries.starts import RunStarter
 from pipeline.durable.journal import kind_of
 from pipeline.gates.actor import CommandActor, load_actor, load_actor_for, note_assent, record_refusal
 from safety.authorization import CommandRefusal, authorise

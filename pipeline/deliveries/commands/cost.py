@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 
+from agents.llm.models import Unusable
+from agents.review.effort import EFFORTS
 from domain.money import LimitScope, LimitUse
-from domain.runs.run import ReasonCode, Run, Trigger
+from domain.review.findings import Layer
+from domain.review.reading import Effort, EffortCost
+from domain.runs.run import Phase, ReasonCode, Run, Trigger
 from domain.slash.commands import PlainCommand
 from memory.reservations import reservations
 from memory.reservations.reservations import Spent
-from memory.runs import runs
+from memory.runs import checkpoints, runs
 from messages import commands as texts
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
@@ -57,3 +61,20 @@ async def _list_budgets_of(context: CommandContext, run: Run) -> Sequence[LimitU
     limits = limits_of(loaded.configuration.budgets)
     budget = reservations.PhaseBudget(services.database, run, run.budget_phase, limits, services.clock, ceilings)
     return await budget.uses()
+
+
+async def estimate_cost(context: CommandContext, effort: Effort) -> EffortCost:
+    """Which model reads, what the last review here cost, and what this one may cost at most."""
+    services, model = context.services, EFFORTS[effort].choose_model(context.services.models)
+    loaded = await loading.load_live(services, context.repository)
+    last = await checkpoints.load_latest_review(services.database, context.repository.id, context.number)
+    layers = () if last is None else last.layers
+    used = [tool for layer in layers if layer.layer is Layer.model for tool in layer.tools]
+    return EffortCost(
+        effort=effort,
+        model="" if isinstance(model, Unusable) else model.name,
+        last_model=", ".join(dict.fromkeys(tool.tool for tool in used)),
+        last_tokens=sum(tool.tokens for tool in used),
+        last_cost=sum(tool.cost for tool in used),
+        most=limits_of(loaded.configuration.budgets).phase[Phase.review],
+    )

@@ -10,10 +10,9 @@ from messages import checkpoints as checkpoint_texts
 from messages import commands as command_texts
 from messages import deployments as texts
 from messages import instructions as instruction_texts
-from pipeline.deliveries.cancellation import Cancellation
+from pipeline.deliveries.buttons import steer
+from pipeline.deliveries.cancellation import start_deployment
 from pipeline.deliveries.commands.context import CommandContext
-from pipeline.deliveries.deployments import DeploymentStarter
-from pipeline.deliveries.steering import steer
 from pipeline.deployment.orders import Ordered, find_under_way, order_deployment, order_rollback, was_ordered_later
 from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.instruction import admit_instruction
@@ -28,7 +27,7 @@ async def deploy(context: CommandContext, asked: Deploy) -> str:
     """``/forge deploy ENV [hold, go-on or cancel]``"""
     if asked.wish is None:
         ordered = await context.step_with_permission("order it", asked, _order, context, asked.environment)
-        await DeploymentStarter(context, Cancellation(context)).start(ordered)
+        await start_deployment(context, ordered)
         return ordered.answer
     under_way = await context.step_with_permission("what is under way", asked, _find, context, asked.environment)
     if under_way is None:
@@ -47,7 +46,7 @@ async def roll_environment_back(context: CommandContext, asked: Rollback, enviro
         told = await steer(context, under_way, Wish.roll_back, context.sender)
         return f"{told} {texts.explain_untouched(environment)}" if under_way.is_untouched else told
     ordered = await context.step_with_permission("order it", asked, _order_back, context, environment)
-    await DeploymentStarter(context, Cancellation(context)).start(ordered)
+    await start_deployment(context, ordered)
     return ordered.answer
 
 

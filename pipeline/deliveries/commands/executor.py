@@ -22,12 +22,12 @@ from memory.ledger import ledger
 from messages import commands as texts
 from messages import deliveries as delivery_texts
 from messages.commands import Answer
+from pipeline.automation.follow_up import follow_up
+from pipeline.context import DeliveryContext
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.findings import find_missing
 from pipeline.deliveries.commands.gates import GateReply, show_decision_here
 from pipeline.deliveries.commands.handlers import HANDLERS
-from pipeline.deliveries.context import DeliveryContext
-from pipeline.deliveries.follow_up import follow_up
 from pipeline.gates.actor import CommandActor, TurnedAway, check_comment_quota
 from pipeline.publishing import comments
 from safety.authorization import CommandRefusal, RefusalCode, authorise, may_dispute, refuse_role

@@ -20,7 +20,7 @@ from messages import recovery as recovery_texts
 from pipeline.automation import level
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.feedback import answer_in_step
-from pipeline.deliveries.commands.other_agent import find_lacking_agent
+from pipeline.deliveries.commands.gate_roles import find_lacking_agent
 from pipeline.gates.ask import list_gates, show_decision
 from pipeline.gates.decide import (
     GateAnswer,

@@ -5,7 +5,7 @@ from domain.slash.commands import Pause
 from memory.repositories import permits
 from messages import commands as texts
 from pipeline.automation import level
-from pipeline.deliveries.cancellation import Cancellation
+from pipeline.deliveries.cancellation import end_all_runs, end_runs
 from pipeline.deliveries.commands.context import CommandContext
 
 
@@ -13,12 +13,12 @@ async def pause(context: CommandContext, asked: Pause) -> str:
     """``/forge pause``: stop everything in the repository, or leave this pull request or issue alone."""
     if asked.here:
         await context.step_with_permission("leave it alone", asked, _leave_alone, context)
-        ended = await Cancellation(context).end(context.repository, context.number, ReasonCode.aborted)
+        ended = await end_runs(context, context.repository, context.number, ReasonCode.aborted)
         return texts.confirm_left_alone(is_stopped=bool(ended))
     earlier = await context.step_with_permission("pause", asked, _pause, context)
     if earlier is not None:
         return texts.already_paused(earlier)
-    return texts.confirm_pause(await Cancellation(context).end_all(context.repository, ReasonCode.paused))
+    return texts.confirm_pause(await end_all_runs(context, context.repository, ReasonCode.paused))
 
 
 async def unpause(context: CommandContext, asked: Pause) -> str:

@@ -15,11 +15,10 @@ from messages import commands as texts
 from messages import recovery as recovery_texts
 from pipeline.automation import level
 from pipeline.config import loading
-from pipeline.deliveries.cancellation import Cancellation
+from pipeline.deliveries.cancellation import end_runs, find_tests, name_stopper
 from pipeline.deliveries.commands.context import CommandContext
-from pipeline.deliveries.commands.effort import estimate_cost
+from pipeline.deliveries.commands.cost import estimate_cost
 from pipeline.deliveries.commands.gates import GateReply, retry_recovery
-from pipeline.deliveries.commands.stopped_tests import find_tests, name_stopper
 from pipeline.gates.actor import give_ok
 from pipeline.publishing.instructions import load_instruction
 from safety.authorization import refuse_role
@@ -100,10 +99,14 @@ async def resume(context: CommandContext, asked: PlainCommand) -> str:
 async def cancel(context: CommandContext, asked: PlainCommand) -> str:
     """``/forge cancel`` and ``abort``: stop an announced merge, the runs here and the tests."""
     is_stopped = await context.step_with_permission("stop the merge", asked, _stop_merge, context)
-    tested = await context.journal.step("what is tested", find_tests, context)
-    ended = await Cancellation(context).end(context.repository, context.number, ReasonCode.aborted)
+    tested = await context.journal.step(
+        "what is tested", find_tests, context.services, context.repository, context.number
+    )
+    ended = await end_runs(context, context.repository, context.number, ReasonCode.aborted)
     if tested is not None:
-        await context.journal.step("say who stopped the tests", name_stopper, context, tested)
+        await context.journal.step(
+            "say who stopped the tests", name_stopper, context.services, tested, context.sender.login
+        )
     if not ended:
         stopped = [
             *([texts.TESTS_STOPPED] if tested is not None else []),

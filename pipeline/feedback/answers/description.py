@@ -28,7 +28,7 @@ from messages.automation import RUN_TRAILER
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import load_change
 from pipeline.config.loading import load_live
-from pipeline.feedback.answers.change_question import ask_about_change
+from pipeline.feedback.answers.question import ask_about_change
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.publishing import pull_requests
 from pipeline.run_context import RunContext

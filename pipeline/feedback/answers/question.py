@@ -2,12 +2,17 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel
 
 from agents.answers.answerer import MOST_TURNS, CodeAnswer, build_agent, build_assignment, list_places
+from agents.llm.ask import Question
 from agents.llm.models import ModelTier, Unusable
 from agents.loop.loop import Done, Stopped, run_agent
 from agents.loop.turns import CompletedTurn, Turn
 from domain.config.configuration import Configuration
+from domain.gates import digest
 from domain.review.changes import Change
 from domain.runs.run import Phase
 from domain.slash.verbs import Verb
@@ -19,6 +24,8 @@ from pipeline.model_calls.budgeted import AgentSteps, BudgetedCalls
 from pipeline.run_context import RunContext
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
+
+A = TypeVar("A", bound=BaseModel)
 
 
 class AnswerSteps(AgentSteps):
@@ -96,3 +103,24 @@ class QuestionAnswerer:
         if run.is_of_issue:
             return None
         return await load_change(mirror, run)
+
+
+async def ask_about_change(
+    context: RunContext, configuration: Configuration, build: Callable[[], Awaitable[Question]], schema: type[A]
+) -> A | str:
+    """What the model answers, or why there is nothing, as an answer.
+
+    :param build: the question, from what is local; only called where a model may be asked.
+    """
+    if not configuration.review.may_ask_model:
+        return texts.CODE_KEPT
+    model = context.services.models.choose(ModelTier.fast)
+    if isinstance(model, Unusable):
+        return texts.report_unanswered(model.reason, was_asked=False)
+    question = await run_outside_journal(build)
+    name = digest(question.instructions, question.content, model.name)
+    calls = BudgetedCalls(context, Phase.planning, configuration)
+    answer = await calls.ask_outside_run(name, question, schema, model)
+    if answer.value is None:
+        return texts.report_unanswered(answer.problem or "", was_asked=answer.refusal is None)
+    return schema.model_validate(answer.value)

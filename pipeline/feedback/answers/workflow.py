@@ -14,7 +14,7 @@ from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.description import DescriptionAnswer
-from pipeline.feedback.answers.mention import RequestInWords, admit_words
+from pipeline.feedback.answers.instruction import RequestInWords, admit_words
 from pipeline.feedback.answers.question import AskedQuestion, QuestionAnswerer
 from pipeline.feedback.answers.remark import RemarkReader, Understood, load_subject
 from pipeline.feedback.answers.request import AnswerRequest, RepliedTo
