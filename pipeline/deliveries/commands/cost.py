@@ -21,12 +21,8 @@ from safety.call_admission import limits_of
 _OF_ONE_RUN = frozenset({LimitScope.phase, LimitScope.run})
 
 
-async def show_cost(context: CommandContext, asked: PlainCommand) -> str:
+async def show_cost(context: CommandContext, _asked: PlainCommand) -> str:
     """``/forge cost``"""
-    return await context.journal.step(asked.verb, _render_cost, context)
-
-
-async def _render_cost(context: CommandContext) -> str:
     where = (context.database, context.repository.id, context.number)
     paid = await runs.list_for_pull_request(*where, with_questions=True)
     past = [each.run for each in paid if each.run.trigger is not Trigger.question]

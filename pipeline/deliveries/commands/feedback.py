@@ -30,10 +30,6 @@ from safety.avoidance_gates import list_mattering
 
 async def answer_feedback(context: CommandContext, asked: Dismiss | Confirm) -> str:
     """``/forge dismiss`` and ``confirm``"""
-    return await context.journal.step(asked.verb, _answer, context, asked)
-
-
-async def _answer(context: CommandContext, asked: Dismiss | Confirm) -> str:
     meant = await find_meant(context, asked.finding)
     return await answer_in_step(context, asked, meant) if meant else await answer_no_finding(context, asked)
 

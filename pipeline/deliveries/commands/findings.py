@@ -22,10 +22,6 @@ from safety.suppression import list_to_release
 
 async def explain_why(context: CommandContext, asked: AboutFinding) -> str:
     """``/forge why``"""
-    return await context.step_with_permission(asked.verb, asked, _explain_why, context, asked)
-
-
-async def _explain_why(context: CommandContext, asked: AboutFinding) -> str:
     meant = await find_meant(context, asked.finding)
     if not meant:
         return await answer_no_finding(context, asked)
@@ -35,12 +31,7 @@ async def _explain_why(context: CommandContext, asked: AboutFinding) -> str:
 
 
 async def undismiss(context: CommandContext, asked: AboutFinding) -> str:
-    """``/forge undismiss``"""
-    return await context.step_with_permission(asked.verb, asked, _undismiss, context, asked)
-
-
-async def _undismiss(context: CommandContext, asked: AboutFinding) -> str:
-    """Take back what was said about a finding; of one that resembles dismissed ones, the dismissals of those."""
+    """``/forge undismiss``: take back what was said about a finding, or about those that it resembles."""
     meant = await find_meant(context, asked.finding)
     if not meant:
         return await answer_no_finding(context, asked)
