@@ -30,7 +30,8 @@ async def press_gate(context: DeliveryContext, command: DecideGate) -> str:
     if gate is None or gate.repository.id != command.repository.id:
         return texts.NO_GATE
     if command.choice is Choice.view:
-        await context.journal.step("show the gate", _show_gate, context.services, gate.id)
+        looked = context.services.clock.now()
+        await context.journal.step("show the gate", refresh_gate, context.services, gate, "", looked)
         return texts.GATE_SHOWN
     answer = GateAnswer(command.sender, command.choice, seen_head=command.head_sha)
     decided = await context.journal.step("decide", _decide, context, gate, answer)
@@ -51,12 +52,6 @@ async def is_gate_press_in_vain(context: DeliveryContext, command: DecideGate) -
 
 async def _decide(context: DeliveryContext, gate: Gate, answer: GateAnswer) -> str:
     return (await decide_gate(context.services, context.guid, gate, answer)).text
-
-
-async def _show_gate(services: Services, gate_id: str) -> None:
-    gate = await gates.get(services.database, gate_id)
-    if gate is not None:
-        await refresh_gate(services, gate, looked=services.clock.now())
 
 
 async def _show_decision(services: Services, gate_id: str, note: str) -> None:
@@ -96,8 +91,8 @@ async def steer(context: DeliveryContext, deployment: Deployment, wanted: Wish, 
     if wanted is Wish.hold and deployment.state is DeploymentState.rolling_back:
         return deployment_texts.refuse_hold(deployment)
     wish = Wish.cancel if deployment.is_untouched and wanted is Wish.roll_back else wanted
-    is_under_way = await context.journal.step("ask it", _ask, context, deployment, wish, sender.login)
-    if not is_under_way:
+    asked = (context.services, deployment, wish, sender.login)
+    if not await context.journal.step("ask it", ask_of_deployment, *asked):
         return deployment_texts.refuse_no_deployment(deployment.environment)
     if deployment.state is DeploymentState.asking:
         run = await context.journal.step("whose run waits", _load_run, context, deployment)
@@ -131,21 +126,13 @@ async def _may(context: DeliveryContext, command: SteerDeployment, deployment: D
 
 async def _answer_hold(context: DeliveryContext, deployment: Deployment, wanted: Wish, sender: Sender) -> str | None:
     """Answer the question of a deployment that holds; None if it waits for no answer any more."""
-    gate = await _find_hold(context, deployment)
+    known = await gates.list_for_run(context.services.database, deployment.run_id)
+    gate = next((each for each in known if each.name == HOLD and each.is_waiting), None)
     if gate is None or wanted is Wish.hold:
         return None if gate is None else deployment_texts.confirm_wish(wanted, deployment)
     choice = Choice.approve if wanted is Wish.go_on else Choice.reject
     answer = GateAnswer(sender, choice, seen_head=deployment.sha)
     return (await decide_gate(context.services, context.guid, gate, answer)).text
-
-
-async def _find_hold(context: DeliveryContext, deployment: Deployment) -> Gate | None:
-    known = await gates.list_for_run(context.services.database, deployment.run_id)
-    return next((gate for gate in known if gate.name == HOLD and gate.is_waiting), None)
-
-
-async def _ask(context: DeliveryContext, deployment: Deployment, wanted: Wish, by: str) -> bool:
-    return await ask_of_deployment(context.services, deployment, wanted, by)
 
 
 async def _load_run(context: DeliveryContext, deployment: Deployment) -> Run:

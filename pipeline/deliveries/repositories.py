@@ -96,10 +96,11 @@ async def follow_repository(context: DeliveryContext, command: FollowRepository)
     return await read_when_visible(context.services, context.journal, "follow", follow, command.repository)
 
 
-async def read_memory_file(context: DeliveryContext, command: ReadMemoryFile) -> str:
+async def _read_memory_file(context: DeliveryContext, repository: RepositoryRef, pushed: str | None) -> str:
     """Read the file of memories after a push."""
-    read, key = partial(_read_memory_file, context, command), "read the memory file"
-    return await read_when_visible(context.services, context.journal, key, read, command.head_sha)
+    services = context.services
+    read = partial(import_memory_file, services, repository, context.guid)
+    return await read_when_visible(services, context.journal, "read the memory file", read, pushed)
 
 
 async def _follow(services: Services, repository: RepositoryRef, seen: RepositoryRef | None) -> str:
@@ -122,10 +123,6 @@ async def _load_address(services: Services, repository: RepositoryRef, seen: Rep
     return now
 
 
-async def _read_memory_file(context: DeliveryContext, command: ReadMemoryFile, pushed: str | None) -> str:
-    return await import_memory_file(context.services, command.repository, context.guid, pushed)
-
-
 _MOST = 50  # pull requests, the newest
 
 
@@ -135,8 +132,9 @@ async def follow_push(context: DeliveryContext, command: ReadMemoryFile | Follow
     The same merge base asks for nothing.
     """
     if isinstance(command, ReadMemoryFile):
-        return await read_memory_file(context, command)
-    found = await context.journal.step("what goes into it", _list_into, context, command)
+        return await _read_memory_file(context, command.repository, command.head_sha)
+    into = (context.services.database, command.repository.id, command.branch, _MOST)
+    found = await context.journal.step("what goes into it", runs.list_into, *into)
     for run in found:
         review = ReviewPullRequest(
             repository=command.repository,
@@ -147,10 +145,5 @@ async def follow_push(context: DeliveryContext, command: ReadMemoryFile | Follow
         )
         await RunStarter(context).start_review(review)
     if command.is_default:
-        read = ReadMemoryFile(repository=command.repository, sender=command.sender, head_sha=command.head_sha)
-        await read_memory_file(context, read)
+        await _read_memory_file(context, command.repository, command.head_sha)
     return texts.describe_rewritten([run.number for run in found])
-
-
-async def _list_into(context: DeliveryContext, command: FollowForcedPush) -> list[Run]:
-    return [*await runs.list_into(context.services.database, command.repository.id, command.branch, _MOST)]

@@ -15,19 +15,12 @@ async def pause(context: CommandContext, asked: Pause) -> str:
     """``/forge pause``: stop everything in the repository, or leave this pull request or issue alone."""
     if asked.here:
         await context.step_with_permission("leave it alone", asked, _leave_alone, context)
-        ended = await end_runs(context, context.repository, context.number, ReasonCode.aborted)
+        ended = await end_runs(context, *context.place, ReasonCode.aborted)
         return texts.confirm_left_alone(is_stopped=bool(ended))
     earlier = await context.step_with_permission("pause", asked, _pause, context)
     if earlier is not None:
         return texts.already_paused(earlier)
     return texts.confirm_pause(await end_all_runs(context, context.repository, ReasonCode.paused))
-
-
-async def unpause(context: CommandContext, asked: Pause) -> str:
-    """``/forge unpause``: work again."""
-    if asked.here:
-        return await context.step_with_permission("look after it", asked, _look_after, context)
-    return await context.step_with_permission("unpause", asked, _unpause, context)
 
 
 async def _pause(context: CommandContext) -> str | None:
@@ -39,24 +32,23 @@ async def _pause(context: CommandContext) -> str | None:
     return earlier
 
 
-async def _unpause(context: CommandContext) -> str:
-    earlier = await permits.find_pauser(context.database, context.repository)
-    await permits.unpause(context.database, context.repository, context.sender, context.services.clock.now())
-    return texts.NOT_PAUSED if earlier is None else texts.UNPAUSED
-
-
 async def _leave_alone(context: CommandContext) -> None:
     now = context.services.clock.now()
-    await permits.leave_alone(context.database, context.repository, context.number, context.sender, now)
+    await permits.leave_alone(context.database, *context.place, context.sender, now)
     why = f"{context.sender.login} told Forge to leave this alone"
-    await level.stop_merge(context.services, context.repository, context.number, why)
+    await level.stop_merge(*context.here, why)
 
 
-async def _look_after(context: CommandContext) -> str:
-    by = await permits.find_left_alone_by(context.database, context.repository, context.number)
-    now = context.services.clock.now()
-    await permits.look_after(context.database, context.repository, context.number, context.sender, now)
-    return texts.NOT_LEFT_ALONE if by is None else texts.LOOKED_AFTER
+async def unpause(context: CommandContext, asked: Pause) -> str:
+    """``/forge unpause``: work again, everywhere or on this pull request or issue."""
+    database, by, now = context.database, context.sender, context.services.clock.now()
+    if asked.here:
+        left_by = await permits.find_left_alone_by(database, *context.place)
+        await permits.look_after(database, *context.place, by, now)
+        return texts.NOT_LEFT_ALONE if left_by is None else texts.LOOKED_AFTER
+    earlier = await permits.find_pauser(database, context.repository)
+    await permits.unpause(database, context.repository, by, now)
+    return texts.NOT_PAUSED if earlier is None else texts.UNPAUSED
 
 
 async def answer_level(context: CommandContext, asked: Level) -> str:
@@ -70,5 +62,4 @@ async def report_miss(context: CommandContext, asked: Tell) -> str:
     """``/forge missed``: record a critical bug that Forge did not see."""
     if not describes_miss(asked.text):
         return automation_texts.WHAT_WAS_MISSED
-    where = (context.repository, context.number)
-    return await level.record_miss(context.services, *where, context.sender, asked.text, context.guid)
+    return await level.record_miss(context.services, *context.place, context.sender, asked.text, context.guid)

@@ -32,7 +32,7 @@ async def render_changes(context: CommandContext) -> str:
 
 
 async def _describe_issue(context: CommandContext) -> str:
-    past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
+    past = await runs.list_for_pull_request(*context.rows)
     for each in past:
         number = await outbox.find_proposal(context.database, each.run.id)
         if number is not None:

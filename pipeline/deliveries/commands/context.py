@@ -29,7 +29,7 @@ from messages import deliveries as delivery_texts
 from messages.commands import Answer
 from pipeline.config import loading
 from pipeline.consistent_reads import read_when_visible
-from pipeline.context import DeliveryContext
+from pipeline.context import DeliveryContext, Services
 from pipeline.deliveries.starts import RunStarter
 from pipeline.durable.journal import kind_of
 from pipeline.gates.actor import (
@@ -70,6 +70,21 @@ class CommandContext(DeliveryContext):
     @property
     def number(self) -> int:
         return self.comment.number
+
+    @property
+    def place(self) -> tuple[RepositoryRef, int]:
+        """The issue or pull request of the comment."""
+        return self.repository, self.number
+
+    @property
+    def here(self) -> tuple[Services, RepositoryRef, int]:
+        """The same, as functions of ``pipeline`` take it."""
+        return self.services, self.repository, self.number
+
+    @property
+    def rows(self) -> tuple[Database, int, int]:
+        """The same, as functions of ``memory`` take it."""
+        return self.database, self.repository.id, self.number
 
     @property
     def sender(self) -> Sender:

@@ -23,8 +23,7 @@ _OF_ONE_RUN = frozenset({LimitScope.phase, LimitScope.run})
 
 async def show_cost(context: CommandContext, _asked: PlainCommand) -> str:
     """``/forge cost``"""
-    where = (context.database, context.repository.id, context.number)
-    paid = await runs.list_for_pull_request(*where, with_questions=True)
+    paid = await runs.list_for_pull_request(*context.rows, with_questions=True)
     past = [each.run for each in paid if each.run.trigger is not Trigger.question]
     budgets = await _list_budgets(context, past) if past else ()
     return texts.render_cost(await _list_spending(context, [each.run for each in paid]), budgets)

@@ -98,7 +98,7 @@ HANDLERS: Mapping[Verb, Handler] = {
     Verb.rollback: deployments.roll_back,
     Verb.deploy: deployments.deploy,
     Verb.pause: automation.pause,
-    Verb.unpause: automation.unpause,
+    Verb.unpause: _permitted(automation.unpause),
     Verb.describe: answers.read_change,
     Verb.walkthrough: answers.read_change,
     Verb.tests: answers.carry_out,

@@ -33,7 +33,7 @@ async def find_gate_refusal(context: CommandContext, gate: str, asked: SlashComm
     services = context.services
     loaded = await loading.load_live(services, context.repository)
     wanted = build_request(gate, Phase.review, "", "", (), loaded.configuration)
-    actor = await load_actor(services, context.repository, context.number, context.sender, judges=wanted.not_author)
+    actor = await load_actor(services, *context.place, context.sender, judges=wanted.not_author)
     if wanted.not_author:
         actor = await complete_actor(services, context.repository, actor, wanted.role, asked, context.thread)
     is_holding = asked.verb in HOLDING

@@ -67,7 +67,7 @@ async def _find_answer(context: CommandContext, asked: SlashCommand) -> GateDeci
             name, reason = await _parse_rejection(context, asked)
             return await _decide(context, name, GateAnswer(context.sender, Choice.reject, reason, None, written_at))
         case Delegate():
-            gate = await find_gate(context.services, context.repository, context.number, asked.gate)
+            gate = await find_gate(*context.here, asked.gate)
             if isinstance(gate, str):
                 return GateDecisionReply(gate)
             return await delegate_gate(context.services, context.guid, gate, asked, context.sender)
@@ -120,9 +120,7 @@ async def _find_recovery(context: CommandContext) -> Gate | None:
 
 
 async def _decide(context: CommandContext, name: str | None, answer: GateAnswer) -> GateDecisionReply:
-    gate = await _find_own_decision(context, name) or await find_gate(
-        context.services, context.repository, context.number, name
-    )
+    gate = await _find_own_decision(context, name) or await find_gate(*context.here, name)
     if isinstance(gate, str):
         return GateDecisionReply(gate)
     if gate.name == "false_positive":
@@ -136,8 +134,7 @@ async def _answer_false_positive(context: CommandContext, gate: Gate, answer: Ga
     stale = find_stale_reason(gate, answer, shown_at) if gate.is_waiting else None
     if stale is not None:
         return GateDecisionReply(stale)
-    where = (context.database, context.repository.id, context.number)
-    found = await findings.load_by_fingerprint(*where, gate.request.findings)
+    found = await findings.load_by_fingerprint(*context.rows, gate.request.findings)
     if answer.choice is Choice.reject:
         asked: Dismiss | Confirm = Confirm(reason=answer.words)
     elif answer.words:
@@ -165,14 +162,13 @@ async def _parse_rejection(context: CommandContext, asked: Reject) -> tuple[str 
 
 async def _stops_merge(context: CommandContext) -> bool:
     """Whether a rejection stops an announced merge: if no gate waits, and the author may cancel."""
-    where = (context.services, context.repository, context.number)
-    if await list_gates(*where, waiting=True) or await level.find_announced_merge(*where) is None:
+    if await list_gates(*context.here, waiting=True) or await level.find_announced_merge(*context.here) is None:
         return False
     asked = PlainCommand(verb=Verb.cancel)
     actor = await context.load_actor(asked=asked)
     if actor is None or authorise(asked, actor.facts) is not None:
         return False
-    return await level.stop_merge(*where, f"{context.sender.login} rejected it")
+    return await level.stop_merge(*context.here, f"{context.sender.login} rejected it")
 
 
 async def _continue(context: CommandContext, asked: Continue) -> GateDecisionReply:
@@ -193,7 +189,7 @@ async def _continue(context: CommandContext, asked: Continue) -> GateDecisionRep
 
 
 async def _extend_budget(context: CommandContext, named: BudgetExtension) -> GateDecisionReply:
-    past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
+    past = await runs.list_for_pull_request(*context.rows)
     if not past or past[0].run.state.is_final:
         return GateDecisionReply(gate_answers.NOTHING_TO_CONTINUE)
     run, now = past[0].run, context.services.clock.now()

@@ -41,8 +41,7 @@ async def remember_text(context: CommandContext, asked: Tell) -> str:
             return texts.no_such_proposal(text)
         kept = {"kind": proposal.kind, "content": proposal.content, "context": proposal.context, "tags": proposal.tags}
         memory = memory.model_copy(update=kept)
-    where = (context.repository, context.number)
-    taught = await remember.learn(context.database, *where, memory, context.sender, cause, configured.max)
+    taught = await remember.learn(context.database, *context.place, memory, context.sender, cause, configured.max)
     if taught is not None and proposal is not None:
         await memories.answer_proposal(context.database, proposal.id, Archived.merged)
     return texts.no_room(configured.max) if taught is None else texts.confirm_remember(*taught)

@@ -27,7 +27,7 @@ _MOST_SAID = 20
 
 async def suggest(context: CommandContext, asked: AboutGate) -> str:
     """``/forge suggest``"""
-    gate = await find_gate(context.services, context.repository, context.number, asked.gate)
+    gate = await find_gate(*context.here, asked.gate)
     if isinstance(gate, str):
         return gate
     found = [each for each in await _load_findings(context, gate) if each.rule.startswith(RULE)]
@@ -60,7 +60,7 @@ async def show_diff(context: CommandContext, asked: LookBack) -> str:
 
 async def _find_fix(context: CommandContext, finding: Finding, mirror: Mirror, head: str) -> EarlierFix | None:
     """The newest commit on the branch that fixed a finding."""
-    standing = await list_standing(context.services, context.repository, context.number, mirror, head)
+    standing = await list_standing(*context.here, mirror, head)
     return next((each for each in standing if each.commit and finding.fingerprint in each.fixed), None)
 
 
@@ -97,12 +97,11 @@ async def _find_asked(context: CommandContext, asked: LookBack) -> Sequence[Find
     """The findings that are meant, at least one; else why there are none."""
     if asked.finding is not None:
         return await find_meant(context, asked.finding) or await answer_no_finding(context, asked)
-    gate = await find_gate(context.services, context.repository, context.number, asked.gate)
+    gate = await find_gate(*context.here, asked.gate)
     if isinstance(gate, str):
         return gate
     return await _load_findings(context, gate) or texts.no_places(gate.name)
 
 
 async def _load_findings(context: CommandContext, gate: Gate) -> Sequence[Finding]:
-    where = (context.database, context.repository.id, context.number)
-    return await findings.load_by_fingerprint(*where, gate.request.findings)
+    return await findings.load_by_fingerprint(*context.rows, gate.request.findings)

@@ -42,7 +42,7 @@ async def show_help(context: CommandContext, asked: AskHelp) -> str:
 
 async def _list_silent(context: CommandContext) -> Sequence[HelpSubject]:
     """The subjects about which there is nothing here."""
-    waiting = await list_gates(context.services, context.repository, context.number, waiting=True)
+    waiting = await list_gates(*context.here, waiting=True)
     review = await checkpoints.load_latest_review(context.database, context.repository.id, context.number)
     found = review is not None and review.all_findings
     return [*([] if found else [HelpSubject.findings]), *([] if waiting else [HelpSubject.questions])]
@@ -140,19 +140,17 @@ async def render_past_runs(context: CommandContext) -> str:
 
 
 async def _list_instructions(context: CommandContext) -> Sequence[PastRun]:
-    where = (context.database, context.repository.id, context.number)
-    every = await runs.list_for_pull_request(*where, with_questions=True)
+    every = await runs.list_for_pull_request(*context.rows, with_questions=True)
     return [each for each in every if each.run.trigger is Trigger.instruction]
 
 
 async def show_gate(context: CommandContext, asked: AboutGate) -> str:
     """``/forge view``: a gate that waits or is named; if none waits, the last verdict."""
     name = asked.gate
-    where = (context.services, context.repository, context.number)
-    known = await list_gates(*where, waiting=name is None)
+    known = await list_gates(*context.here, waiting=name is None)
     if name is None and not known:
         return await _render_verdict(context)
-    found = known[0] if name is None and len(known) == 1 else await find_gate(*where, name)
+    found = known[0] if name is None and len(known) == 1 else await find_gate(*context.here, name)
     if isinstance(found, str):
         return found
     spent = (await reservations.sum_run(context.database, found.run_id)).amount

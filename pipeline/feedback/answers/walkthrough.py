@@ -62,7 +62,9 @@ class WalkthroughAnswer:
             return texts.report_nothing(left_out)
         marker = self.context.services.markers.make("walkthrough", self._name)
         text = texts.render_walkthrough(parts, left_out, self.context.run.head_sha, marker)
-        is_shown = await step("show it", self._show, marker, text)
+        run = self.context.run
+        where = (self.context.services, run.repository, run.number, self._name, marker, text)
+        is_shown = await step("show it", comments.keep_comment, *where)
         return "" if is_shown else texts.render_walkthrough(parts, left_out, self.context.run.head_sha)
 
     async def _select(self, about: WalkedChange) -> FileSelection:
@@ -81,7 +83,3 @@ class WalkthroughAnswer:
         services, run = self.context.services, self.context.run
         live = await services.host.pull_request(run.repository, run.number)
         return WalkedChange(title=live.title, configuration=(await load_live(services, run.repository)).configuration)
-
-    async def _show(self, marker: str, text: str) -> bool:
-        run = self.context.run
-        return await comments.keep_comment(self.context.services, run.repository, run.number, self._name, marker, text)
