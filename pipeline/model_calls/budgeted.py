@@ -94,11 +94,7 @@ class BudgetedCalls:
             known = await self._find_shared(name) if is_shared else None
             return known or await ask(question, schema, model, budget, keep=keep)
 
-        key = f"ask: {question.key}"
-        answer = await self.context.journal.step_as(
-            ModelAnswer, key, self._load_or_call, name, ModelAnswer, call, self.phase
-        )
-        return explain_limit(answer, self.phase)
+        return await self._ask_beside(question.key, name, ModelAnswer, call)
 
     async def delegate(
         self, name: str, assignment: Assignment, kind: type[P], work: Callable[[Assignment], Awaitable[P]]
@@ -150,9 +146,11 @@ class BudgetedCalls:
         async def call(_told: PromptContext, keep: _Keep[Turn]) -> Turn:
             return await take_turn(assignment, past, schema, tools, going_on, budget, keep=keep)
 
-        key = f"ask: {assignment.key} {len(past) + 1}"
-        turn = await self.context.journal.step_as(Turn, key, self._load_or_call, name, Turn, call, self.phase)
-        return explain_limit(turn, self.phase)
+        return await self._ask_beside(f"{assignment.key} {len(past) + 1}", name, Turn, call)
+
+    async def _ask_beside(self, key: str, name: str, kind: type[P], call: _Call[P]) -> P:
+        answer = await self.context.journal.step_as(kind, f"ask: {key}", self._load_or_call, name, kind, call)
+        return explain_limit(answer, self.phase)
 
     async def _ask_or_wait(
         self, key: str, name: str, kind: type[P], call: _Call[P], *, can_spare: bool = False, is_final: bool = False
@@ -160,9 +158,7 @@ class BudgetedCalls:
         """:param is_final: an answer that says why there is nothing usable is not asked for again either."""
         journal, gate_of_phase = self.context.journal, BudgetGate(self.context, self._guards)
         while True:
-            answer = await journal.step_as(
-                kind, f"ask: {key}", self._load_or_call, name, kind, call, self.phase, is_final
-            )
+            answer = await journal.step_as(kind, f"ask: {key}", self._load_or_call, name, kind, call, is_final)
             if answer.refusal is None or answer.refusal.gate is None or (can_spare and answer.refusal.is_about_money):
                 return answer
             gate = await journal.step("ask a person", gate_of_phase.ask_person, answer.refusal)
@@ -171,13 +167,13 @@ class BudgetedCalls:
             if gate is None or gate.state is not GateState.approved:
                 return answer
 
-    async def _load_or_call(self, name: str, kind: type[P], call: _Call[P], phase: Phase, is_final: bool = False) -> P:
+    async def _load_or_call(self, name: str, kind: type[P], call: _Call[P], is_final: bool = False) -> P:
         """The answer this run has already; else the model's, or what stopped the call."""
         stored = await model_answers.find(self.context.database, self.context.run, name)
         if stored is not None and (is_final or stored.get("problem") is None):
             await self._record_named(json.dumps(stored))
             known = kind.model_validate(stored)
-            await self._record_iteration(name, known, phase)
+            await self._record_iteration(name, known)
             return known
 
         async def keep(answer: P) -> None:
@@ -188,7 +184,7 @@ class BudgetedCalls:
         answer = await call(told, keep)
         if answer.refusal is None:
             await keep(answer)  # again, as it was settled
-            await self._record_iteration(name, answer, phase)
+            await self._record_iteration(name, answer)
         if told.lessons:
             await self._record_named(answer.model_dump_json())
         return _redact(answer)
@@ -203,11 +199,11 @@ class BudgetedCalls:
         if self._memory is not None:
             await self._memory.record_named(answer)
 
-    async def _record_iteration(self, name: str, answer: ModelResult, phase: Phase) -> None:
+    async def _record_iteration(self, name: str, answer: ModelResult) -> None:
         """Record one iteration; the reservation records what it cost."""
         run, tokens, now = self.context.run, answer.usage.tokens, self.context.now()
         await model_answers.note_iteration(
-            self.context.database, run, phase, name, answer.key, tokens, answer.seconds, now
+            self.context.database, run, self.phase, name, answer.key, tokens, answer.seconds, now
         )
 
     async def _load_prompt_context(self) -> PromptContext:

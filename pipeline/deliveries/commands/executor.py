@@ -28,8 +28,8 @@ from pipeline.deliveries.commands import (
     show,
 )
 from pipeline.deliveries.commands.context import CommandContext, receive_comment, turn_away
-from pipeline.deliveries.commands.gates import GateReply, answer_gate, show_decision_here
-from pipeline.durable.journal import kind_of
+from pipeline.deliveries.commands.gates import answer_gate, show_decision_here
+from pipeline.gates.decide import GateReply
 from safety.authorization import CommandRefusal, RefusalCode, authorise, may_dispute, refuse_role
 
 log = structlog.get_logger(__name__)
@@ -43,7 +43,7 @@ def _in_step(execute: Handler) -> Handler:
     """A command that is one step, named by its verb."""
 
     async def handle(context: CommandContext, asked: SlashCommand) -> str | GateReply:
-        return await context.journal.step_as(kind_of(execute), asked.verb, execute, context, asked)
+        return await context.journal.step(asked.verb, execute, context, asked)
 
     return handle
 

@@ -17,8 +17,9 @@ from pipeline.config import loading
 from pipeline.deliveries.cancellation import end_runs, find_tests, name_stopper
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.cost import estimate_cost
-from pipeline.deliveries.commands.gates import GateReply, retry_recovery
+from pipeline.deliveries.commands.gates import retry_recovery
 from pipeline.gates.actor import give_ok
+from pipeline.gates.decide import GateReply
 from pipeline.publishing.instructions import load_instruction
 from safety.authorization import refuse_role
 

@@ -29,7 +29,6 @@ class ReplyContext(Value):
     :param asks: whether their questions are answered from all of the code, as those of ``/forge ask``.
     :param name: Forge's own, as people mention it.
     :param is_due: whether the reply is read: not on strangers' heads without an ok, nor after enough answers.
-    :param may_read: whether the repository lets a model read it.
     """
 
     configuration: Configuration
@@ -37,7 +36,6 @@ class ReplyContext(Value):
     teaches: bool
     is_due: bool
     asks: bool = False
-    may_read: bool = True
     name: str = ""
 
 
@@ -53,7 +51,6 @@ async def load_context(services: Services, run: Run, command: ReadReply) -> Repl
         finding=_choose_finding(carried.get(thread, ()), command.words),
         teaches=_refuse_dismissal(actor) is None,
         is_due=not actor.facts.needs_ok and replied < MAX_REPLIES,
-        may_read=configuration.review.may_ask_model,
         asks=_may_ask(actor),
         name=await load_name(services, command.repository),
     )

@@ -3,7 +3,7 @@
 import structlog
 
 from agents.answers.reply_reader import Meaning, ReplyReading
-from agents.llm.models import LanguageModel, ModelTier, Unusable
+from agents.llm.models import LanguageModel
 from agents.syntax.quotes import asks_something, call_reviewer, find_mentions, split_quotes
 from domain.commands import ReadReply
 from domain.errors import ForgeError
@@ -11,13 +11,13 @@ from domain.events import EventType
 from domain.review.findings import Finding
 from domain.runs.run import Run
 from memory.ledger import ledger
-from messages import code_answers
 from pipeline.automation.follow_up import resume_judged_run
 from pipeline.automation.level import try_update_level
 from pipeline.context import DeliveryContext, Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.instruction import RequestInWords, admit_words
+from pipeline.feedback.answers.question import choose_reader
 from pipeline.feedback.replies.context import ReplyContext, find_dismissal_refusal, load_context
 from pipeline.feedback.replies.effects import ReplyOutcome, apply_reply, may_be_said
 from pipeline.feedback.replies.questions import NoAnswer, ReplyQuestions, answer_question
@@ -42,14 +42,11 @@ class ReplyWorkflow:
         """Read the reply and do what it means; the outcome."""
         try:
             known = await self._journal.step("what is known", load_context, self._services, self._run, self._command)
-            model = self._services.models.choose(ModelTier.fast)
+            model = choose_reader(self._services, known.configuration)
             if known.finding is None or not known.is_due:
                 return "not read"
-            if not known.may_read:
-                return await self._report_unread(known, known.finding, code_answers.CODE_KEPT)
-            if isinstance(model, Unusable):
-                text = code_answers.report_unanswered(model.reason, was_asked=False)
-                return await self._report_unread(known, known.finding, text)
+            if isinstance(model, str):
+                return await self._report_unread(known, known.finding, model)
             return await self._read(known, known.finding, model)
         except ForgeError as error:
             log.warning("hearing.failed", run=self._run.id, error=str(error))
