@@ -1,6 +1,7 @@
 """Does what follows when people decide a gate or judge a finding: resumes the run that waits, and weighs the level."""
 
 from collections.abc import Awaitable, Callable, Collection
+from functools import partial
 from typing import TypeVar
 
 from domain.gates import Gate
@@ -49,7 +50,8 @@ async def resume_judged_run(
     where = (services, guid, repository, number)
     # a verdict may have been posted since, without knowing of it
     if is_judged:
-        await journal.step("does the check know", _update_verdict, *where)
+        tell = partial(update.update_verdict, anew=False)
+        await journal.step("does the check know", tell, services, repository, number, f"{guid} judged")
     waiting = await journal.step("does a run wait", _find_waiting_run, *where, is_judged)
     if waiting is not None:
         run, cause = waiting
@@ -57,10 +59,6 @@ async def resume_judged_run(
     cause = guid if is_judged else await journal.step("was its owner answered", _find_owner_gate, *where)
     if cause is not None:
         await wake_owner(services, journal, repository, number, cause)
-
-
-async def _update_verdict(services: Services, guid: str, repository: RepositoryRef, number: int) -> None:
-    await update.update_verdict(services, repository, number, f"{guid} judged", anew=False)
 
 
 async def _find_owner_gate(services: Services, guid: str, repository: RepositoryRef, number: int) -> str | None:

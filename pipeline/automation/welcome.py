@@ -41,15 +41,18 @@ async def welcome_repositories(context: DeliveryContext, command: WelcomeReposit
     if context.services.welcome.most is WelcomeWay.off:
         return texts.OFF
     if is_flood(len(command.repositories), chosen=command.is_chosen):
-        noted = await context.journal.step("note them", _note_all, context, command)
+        # They are left to their first reviews. GitHub is asked nothing: there may be a thousand.
+        noted = await context.journal.step(
+            "note them",
+            welcomes.claim_all,
+            context.services.database,
+            command.repositories,
+            WelcomeWay.check,
+            context.guid,
+        )
         return texts.describe_outcome(0, noted)
     ways = [await _welcome(context, each) for each in command.repositories]
     return texts.describe_outcome(ways.count(WelcomeWay.issue), ways.count(WelcomeWay.check))
-
-
-async def _note_all(context: DeliveryContext, command: WelcomeRepositories) -> int:
-    """Leave it to their first reviews. GitHub is asked nothing: there may be a thousand."""
-    return await welcomes.claim_all(context.services.database, command.repositories, WelcomeWay.check, context.guid)
 
 
 async def _welcome(context: DeliveryContext, repository: RepositoryRef) -> WelcomeWay | None:

@@ -2,8 +2,7 @@
 
 from domain.commands import DecideGate, Sender, SteerDeployment
 from domain.deployments.deployment import Deployment, DeploymentState, Wish
-from domain.gates import Choice, Gate
-from domain.runs.run import Run
+from domain.gates import Choice
 from domain.slash.commands import Deploy
 from domain.slash.verbs import VERBS, Verb
 from memory.deployments import deployments
@@ -34,7 +33,7 @@ async def press_gate(context: DeliveryContext, command: DecideGate) -> str:
         await context.journal.step("show the gate", refresh_gate, context.services, gate, "", looked)
         return texts.GATE_SHOWN
     answer = GateAnswer(command.sender, command.choice, seen_head=command.head_sha)
-    decided = await context.journal.step("decide", _decide, context, gate, answer)
+    decided = (await context.journal.step("decide", decide_gate, context.services, context.guid, gate, answer)).text
     note = gate_answers.report_button(command.sender.login, decided)
 
     async def show() -> None:
@@ -50,10 +49,6 @@ async def is_gate_press_in_vain(context: DeliveryContext, command: DecideGate) -
     return gate is None or gate.decision is None or gate.decision.cause != context.guid
 
 
-async def _decide(context: DeliveryContext, gate: Gate, answer: GateAnswer) -> str:
-    return (await decide_gate(context.services, context.guid, gate, answer)).text
-
-
 async def _show_decision(services: Services, gate_id: str, note: str) -> None:
     """A decided gate shows its decision already."""
     gate = await gates.get(services.database, gate_id)
@@ -63,15 +58,18 @@ async def _show_decision(services: Services, gate_id: str, note: str) -> None:
 
 async def press_deployment(context: DeliveryContext, command: SteerDeployment) -> str:
     """Do what a button of a deployment's check asks for; how that ended."""
-    found = await context.journal.step("which deployment", _find, context, command)
-    if found is None:
+    database, journal = context.services.database, context.journal
+    found = await journal.step("which deployment", deployments.get, database, command.run_id)
+    if found is None or found.repository_id != command.repository.id:
         return texts.NO_DEPLOYMENT
     if not await context.journal.step("may they", _may, context, command, found):
         return texts.BUTTON_REFUSED
     if found.state.is_over:
         if command.wish is not Wish.roll_back:
             return deployment_texts.refuse_no_deployment(found.environment)
-        if not await context.journal.step("does it run there", _runs_there, context, found):
+        there = (database, found.repository_id, found.environment)
+        now = await journal.step("does it run there", deployments.find_there, *there)
+        if now is None or now.run_id != found.run_id:  # as far as Forge knows: its page may be old
             return deployment_texts.refuse_replaced(found)
         where = (command.repository, found.number, found.environment, command.sender)
         ordered = await context.journal.step("order it", order_rollback, context.services, context.guid, *where)
@@ -95,21 +93,11 @@ async def steer(context: DeliveryContext, deployment: Deployment, wanted: Wish, 
     if not await context.journal.step("ask it", ask_of_deployment, *asked):
         return deployment_texts.refuse_no_deployment(deployment.environment)
     if deployment.state is DeploymentState.asking:
-        run = await context.journal.step("whose run waits", _load_run, context, deployment)
+        run = await context.journal.step("whose run waits", runs.get, context.services.database, deployment.run_id)
+        if run is None:  # it waits for a person, and nothing else wakes it
+            raise LookupError(f"run {deployment.run_id} is gone")
         await enqueue_resume(run, context.guid)
     return deployment_texts.confirm_wish(wish, deployment)
-
-
-async def _find(context: DeliveryContext, command: SteerDeployment) -> Deployment | None:
-    found = await deployments.get(context.services.database, command.run_id)
-    return found if found is not None and found.repository_id == command.repository.id else None
-
-
-async def _runs_there(context: DeliveryContext, deployment: Deployment) -> bool:
-    """Whether its environment still runs what it deployed, as far as Forge knows: its page may be old."""
-    where = (deployment.repository_id, deployment.environment)
-    there = await deployments.find_there(context.services.database, *where)
-    return there is not None and there.run_id == deployment.run_id
 
 
 async def _may(context: DeliveryContext, command: SteerDeployment, deployment: Deployment) -> bool:
@@ -133,11 +121,3 @@ async def _answer_hold(context: DeliveryContext, deployment: Deployment, wanted:
     choice = Choice.approve if wanted is Wish.go_on else Choice.reject
     answer = GateAnswer(sender, choice, seen_head=deployment.sha)
     return (await decide_gate(context.services, context.guid, gate, answer)).text
-
-
-async def _load_run(context: DeliveryContext, deployment: Deployment) -> Run:
-    """The run of a deployment; it waits for a person, and nothing else wakes it."""
-    found = await runs.get(context.services.database, deployment.run_id)
-    if found is None:
-        raise LookupError(f"run {deployment.run_id} is gone")
-    return found

@@ -21,7 +21,9 @@ _HANDED_IN = frozenset({ReasonCode.proposed, ReasonCode.untested})
 
 async def wake_owners(context: DeliveryContext, command: ChecksEnded) -> str:
     """Wake every run that proposed this head, also one that is over if checks are red; mend again what is still red."""
-    numbers = await context.journal.step("whose head it is", _list_numbers, context, command)
+    of_head = (context.services.database, command.repository.id, command.head_sha)
+    known = await context.journal.step("whose head it is", runs.list_for_head, *of_head)
+    numbers = sorted({run.number for run in known})
     for number in numbers:
         await wake_owner(context.services, context.journal, command.repository, number, context.guid)
         where = (context.services, command.repository, number, command.head_sha)
@@ -33,11 +35,6 @@ async def wake_owners(context: DeliveryContext, command: ChecksEnded) -> str:
         if run is not None:
             await enqueue_resume(run, context.guid)
     return texts.describe_woken(numbers)
-
-
-async def _list_numbers(context: DeliveryContext, command: ChecksEnded) -> list[int]:
-    known = await runs.list_for_head(context.services.database, command.repository.id, command.head_sha)
-    return sorted({run.number for run in known})
 
 
 async def _find_run(context: DeliveryContext, command: ChecksEnded, number: int) -> Run | None:

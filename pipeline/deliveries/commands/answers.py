@@ -63,7 +63,11 @@ async def carry_out(context: CommandContext, asked: Work) -> str:
     """``/forge do``, ``update``, ``mend``, ``fix``, ``tests`` and ``changelog``: work on a pull request's branch."""
     if not context.comment.is_pull_request:
         return texts.only_on_pull_requests(asked.verb)
-    queued = await context.step_with_permission(asked.verb, asked, _admit, context, asked)
+    return await enqueue(context, await context.step_with_permission(asked.verb, asked, _admit, context, asked))
+
+
+async def enqueue(context: CommandContext, queued: QueuedAnswer) -> str:
+    """Queue an instruction that was admitted; it answers itself. Why it was not, if it was not."""
     if queued.run_id is None:
         return queued.refused
     await enqueue_instruction(queued.run_id, context.repository.id, context.number)

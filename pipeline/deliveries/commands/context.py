@@ -191,15 +191,12 @@ async def receive_comment(context: CommandContext) -> TurnedAway | None:
 
 async def turn_away(context: CommandContext, away: TurnedAway) -> str:
     """Answer the first such comment of an hour; the audit keeps each."""
-    await context.journal.step("note the refusal", _record, context, away)
+    sender, now = context.sender, context.services.clock.now()
+    payload = {"code": "quota", "account": sender.id, "by_login": sender.login, "held": away.role}
+    note = (context.database, context.guid, payload, now)
+    await context.journal.step("note the refusal", ledger.record_refusal, *note)
     await context.journal.step("reply", _reply, context, away)
     return delivery_texts.describe_turned_away(away.why)
-
-
-async def _record(context: CommandContext, away: TurnedAway) -> None:
-    sender = context.sender
-    payload = {"code": "quota", "account": sender.id, "by_login": sender.login, "held": away.role}
-    await ledger.record_refusal(context.database, context.guid, payload, context.services.clock.now())
 
 
 async def _reply(context: CommandContext, away: TurnedAway) -> None:

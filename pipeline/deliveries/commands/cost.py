@@ -1,4 +1,4 @@
-"""Executes ``cost``: what was spent on a pull request or issue, and what is left."""
+"""Executes ``cost``: what was spent here, and what is left; says what a review may cost before it begins."""
 
 from collections.abc import Sequence
 

@@ -7,14 +7,13 @@ from domain.runs.work_checkpoint import RollbackRefusal
 from domain.slash.commands import Deploy, Rollback
 from memory.runs import runs
 from messages import checkpoints as checkpoint_texts
-from messages import commands as command_texts
 from messages import deployments as texts
 from messages import instructions as instruction_texts
 from pipeline.deliveries.buttons import steer
 from pipeline.deliveries.cancellation import start_deployment
+from pipeline.deliveries.commands.answers import enqueue
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deployment.orders import find_under_way, order_deployment, order_rollback, was_ordered_later
-from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.instruction import admit_instruction
 from pipeline.issue.coding.rollback import RollbackPlace, RollbackRequest, find_checkpoint, take_back
 from pipeline.publishing.instructions import COMMITTED, Instruction
@@ -96,8 +95,6 @@ async def _order_undo(context: CommandContext, asked: Rollback, made_by: Run) ->
     key = f"{context.guid}.{context.comment.asked.index(asked)}"
     instruction = Instruction.of(context.comment, asked, key, "", None).model_copy(update={"undoes": made_by.id})
     undo = (context.services, instruction, context.actor, key)
-    queued = await context.step_with_permission("take the commit back", asked, admit_instruction, *undo)
-    if queued.run_id is None:
-        return queued.refused
-    await enqueue_instruction(queued.run_id, context.repository.id, context.number)
-    return command_texts.NO_ANSWER
+    return await enqueue(
+        context, await context.step_with_permission("take the commit back", asked, admit_instruction, *undo)
+    )

@@ -1,4 +1,4 @@
-"""Asks whether somebody has the role of a gate, for what is said about its findings, and lets that decide it."""
+"""Asks whether somebody has the role of a gate for what they say, or another agent can do what one asks about."""
 
 from collections.abc import Sequence
 

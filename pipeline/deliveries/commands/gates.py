@@ -1,5 +1,6 @@
 """Executes the commands at a gate: ``approve``, ``reject``, ``delegate``, ``continue`` and ``accept``."""
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 
@@ -75,7 +76,7 @@ async def show_decision_here(context: CommandContext, gate_id: str) -> bool:
 
 async def retry_recovery(context: CommandContext) -> GateReply | None:
     """``/forge retry`` at the gate ``recovery``: as many attempts again; None if that does not wait here."""
-    gate = await _find_recovery(context)
+    gate = await _find_newest(context, {recovery_texts.NAME})
     if gate is None:
         return None
     answer = GateAnswer(context.sender, Choice.retry, written_at=context.comment.written_at)
@@ -84,7 +85,7 @@ async def retry_recovery(context: CommandContext) -> GateReply | None:
 
 async def _delegate_to_agent(context: CommandContext, asked: Delegate) -> GateReply:
     """Let another agent carry out what the gate ``recovery`` asks about."""
-    gate = await _find_recovery(context)
+    gate = await _find_newest(context, {recovery_texts.NAME})
     if gate is None or asked.gate not in {None, gate.name, gate.short_id}:
         return GateReply(recovery_texts.AGENTS_ONLY_HERE)
     lacking = await find_lacking_agent(context.services, gate)
@@ -94,11 +95,10 @@ async def _delegate_to_agent(context: CommandContext, asked: Delegate) -> GateRe
     return await decide_gate(context.services, context.guid, gate, answer)
 
 
-async def _find_recovery(context: CommandContext) -> Gate | None:
-    """The gate ``recovery`` that waits here, or that this delivery decided."""
-    known = await list_gates(context.services, context.repository, context.number)
-    mine = [gate for gate in reversed(known) if gate.name == recovery_texts.NAME]
-    return next((gate for gate in mine if gate.is_waiting or context.has_decided(gate)), None)
+async def _find_newest(context: CommandContext, names: Collection[str]) -> Gate | None:
+    """The newest of these gates that waits here, or that this delivery decided."""
+    known = [gate for gate in reversed(await list_gates(*context.here)) if gate.name in names]
+    return next((gate for gate in known if gate.is_waiting or context.has_decided(gate)), None)
 
 
 async def _decide(context: CommandContext, name: str | None, answer: GateAnswer) -> GateReply:
@@ -156,7 +156,7 @@ async def _stops_merge(context: CommandContext) -> bool:
 async def _continue(context: CommandContext, asked: Continue) -> GateReply:
     """Grant a slice: at the gate that waits for one, or beforehand."""
     named = BudgetExtension(amount=to_micro(asked.usd or 0), calls=asked.iterations or 0)
-    stopped = await _find_stopping_gate(context)
+    stopped = await _find_newest(context, BUDGET_GATES)
     if stopped is not None:
         answer = GateAnswer(context.sender, Choice.approve, "", None, context.comment.written_at, named)
         return await decide_gate(context.services, context.guid, stopped, answer)
@@ -181,16 +181,9 @@ async def _extend_budget(context: CommandContext, named: BudgetExtension) -> Gat
 
 async def _accept(context: CommandContext) -> GateReply:
     """Keep what there is so far, where a guard or a budget stopped the rest."""
-    stopped = await _find_stopping_gate(context)
+    stopped = await _find_newest(context, BUDGET_GATES)
     if stopped is None:
         return GateReply(gate_answers.NOTHING_TO_ACCEPT)
     words = "the current state is accepted"
     answer = GateAnswer(context.sender, Choice.reject, words, None, context.comment.written_at)
     return await decide_gate(context.services, context.guid, stopped, answer)
-
-
-async def _find_stopping_gate(context: CommandContext) -> Gate | None:
-    """The gate of a guard or a budget that waits here, or that this delivery decided."""
-    known = await list_gates(context.services, context.repository, context.number)
-    stopping = [gate for gate in reversed(known) if gate.name in BUDGET_GATES]
-    return next((gate for gate in stopping if gate.is_waiting or context.has_decided(gate)), None)

@@ -1,4 +1,4 @@
-"""Takes what a mention asks for in words as an instruction, as if it were ``/forge do``."""
+"""Admits what somebody asks for on a pull request, by command or in words, as a run that waits there in turn."""
 
 from agents.answers.reply_reader import NamedCommand
 from agents.syntax.quotes import REVIEWER

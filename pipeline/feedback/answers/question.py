@@ -1,4 +1,4 @@
-"""Answers a question about the code with an agent that reads the code of one commit and can do nothing else."""
+"""Asks a model about the code: an agent that reads one commit and can do nothing else, or once about a change."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass

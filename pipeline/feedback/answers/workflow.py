@@ -18,7 +18,7 @@ from pipeline.feedback.answers.instruction import RequestInWords, admit_words
 from pipeline.feedback.answers.question import AskedQuestion, answer_question
 from pipeline.feedback.answers.remark import Understood, load_subject, understand_words
 from pipeline.feedback.answers.request import AnswerRequest, RepliedTo
-from pipeline.feedback.answers.walkthrough import WalkthroughAnswer
+from pipeline.feedback.answers.walkthrough import walk_through
 from pipeline.run_context import RunContext
 
 log = structlog.get_logger(__name__)
@@ -45,7 +45,7 @@ async def _find_answer(context: RunContext, request: AnswerRequest, guid: str) -
         case Describe():
             return await DescriptionAnswer(context, request, request.make_key(guid), request.asked.apply).find_answer()
         case Walkthrough():
-            return await WalkthroughAnswer(context, request, request.make_key(guid)).find_answer()
+            return await walk_through(context, request, request.make_key(guid))
 
 
 async def _answer_question(context: RunContext, request: AnswerRequest, guid: str, words: str) -> str:

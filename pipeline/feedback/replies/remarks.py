@@ -1,6 +1,7 @@
-"""Decides whether a remark on the diff is read, and queues its reading.
+"""Decides whether words of people are for Forge, in a finding's thread or elsewhere, and queues their reading.
 
-Only replies of people with a say about the finding are read. A remark where Forge found nothing is recorded as a gap.
+In the thread of a finding the replies of people with a say about it are read; a remark where Forge found nothing is
+recorded as a gap. Other words are for Forge if they quote what it wrote, mention it, or follow directly on its comment.
 """
 
 from collections.abc import Sequence
