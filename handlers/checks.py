@@ -4,15 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from domain.commands import (
-    AnyCommand,
-    ChecksEnded,
-    DecideGate,
-    Ignored,
-    ReportMergeGroup,
-    ReviewCheckedHead,
-    SteerDeployment,
-)
+from domain import commands
+from domain.commands import AnyCommand, Ignored
 from domain.deployments.deployment import CHECK_ID_PREFIX as DEPLOYMENT_PREFIX
 from domain.deployments.deployment import Wish
 from domain.gates import BUTTONS, CHECK_ID_PREFIX, Choice
@@ -70,10 +63,9 @@ def handle_suite(payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignore
     event = _SuiteEvent.model_validate(payload)
     suite = event.check_suite
     if event.action == "completed":  # each App has a suite of its own on a head, and each workflow run, too
-        is_own = suite.app.id == app_id
-        return (
-            Ignored(reason="own_suite") if is_own else ChecksEnded(repository=event.to_ref(), head_sha=suite.head_sha)
-        )
+        if suite.app.id == app_id:
+            return Ignored(reason="own_suite")
+        return commands.ChecksEnded(repository=event.to_ref(), head_sha=suite.head_sha)
     if event.action != "rerequested":
         return Ignored(reason="action_not_used")
     return _ignore(event, suite, app_id) or _build_rerun(event, suite, Trigger.rerequested)
@@ -91,7 +83,7 @@ def _handle_gate_button(event: _RunEvent, gate: str, pressed: str | None) -> Any
     pressed = pressed or Choice.view.value
     if pressed not in BUTTONS:
         return Ignored(reason="unknown_button")
-    return DecideGate(
+    return commands.DecideGate(
         repository=event.to_ref(),
         gate_id=gate,
         choice=Choice(pressed),
@@ -106,13 +98,13 @@ def _handle_deployment_button(event: _RunEvent, run_id: str, pressed: str | None
         return Ignored(reason="incomplete_payload" if event.action == "requested_action" else "unknown_button")
     if pressed not in set(Wish):
         return Ignored(reason="unknown_button")
-    return SteerDeployment(
+    return commands.SteerDeployment(
         repository=event.to_ref(), run_id=run_id, wish=Wish(pressed), sender=event.sender.as_sender()
     )
 
 
-def _build_rerun(event: RepositoryEvent, check: _Check, trigger: Trigger) -> ReviewCheckedHead:
-    return ReviewCheckedHead(
+def _build_rerun(event: RepositoryEvent, check: _Check, trigger: Trigger) -> commands.ReviewCheckedHead:
+    return commands.ReviewCheckedHead(
         repository=event.to_ref(),
         head_sha=check.head_sha,
         run_id=check.external_id or None,
@@ -131,7 +123,7 @@ def handle_status(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Igno
     event = _StatusEvent.model_validate(payload)
     if event.state == "pending":
         return Ignored(reason="status_pending")
-    return ChecksEnded(repository=event.to_ref(), head_sha=event.sha)
+    return commands.ChecksEnded(repository=event.to_ref(), head_sha=event.sha)
 
 
 class _Workflow(View):
@@ -150,7 +142,7 @@ def handle_workflow_run(payload: Mapping[str, Any], _app_id: int) -> AnyCommand 
         return Ignored(reason="action_not_used")
     if event.workflow_run.event not in TESTING_EVENTS:
         return Ignored(reason="workflow_tests_no_head")
-    return ChecksEnded(repository=event.to_ref(), head_sha=event.workflow_run.head_sha)
+    return commands.ChecksEnded(repository=event.to_ref(), head_sha=event.workflow_run.head_sha)
 
 
 _QUEUED = re.compile(r"(?:^|/)pr-(\d{1,9})-[0-9a-f]{7,64}$")  # refs/heads/gh-readonly-queue/BASE/pr-NUMBER-SHA
@@ -174,7 +166,7 @@ def handle_merge_group(payload: Mapping[str, Any], _app_id: int) -> AnyCommand |
     queued = _QUEUED.search(event.merge_group.head_ref)
     if queued is None:
         return Ignored(reason="unknown_merge_group")
-    return ReportMergeGroup(
+    return commands.ReportMergeGroup(
         repository=event.to_ref(),
         number=int(queued[1]),
         head_sha=event.merge_group.head_sha,

@@ -7,16 +7,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agents.syntax.quotes import find_mentions, split_quotes
-from domain.commands import (
-    AnyCommand,
-    ChangesRequested,
-    ExecuteComment,
-    Ignored,
-    ReadRemark,
-    ReadReply,
-    RecordThread,
-    WrittenComment,
-)
+from domain import commands
+from domain.commands import AnyCommand, Ignored, WrittenComment
 from domain.github.conversation import CommentKind, CommentRef
 from domain.slash.commands import LONGEST_WORDS
 from domain.text.escaping import strip_invisible
@@ -111,7 +103,7 @@ def handle_review(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Igno
     remark = _find_remark(written, review.body, pull_request)
     if review.state != "changes_requested":
         return remark or _NO_COMMAND
-    return ChangesRequested(
+    return commands.ChangesRequested(
         repository=written.repository,
         number=pull_request.number,
         head_sha=pull_request.head.sha,
@@ -152,7 +144,7 @@ def handle_review_comment(payload: Mapping[str, Any], _app_id: int) -> AnyComman
         return asked
     if not strip_invisible(comment.body or "").strip():
         return _NO_COMMAND
-    return ReadReply(
+    return commands.ReadReply(
         repository=written.repository,
         number=written.number,
         comment=reference,
@@ -199,7 +191,7 @@ def handle_thread(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Igno
     root = event.thread.comments[0]
     if root.user is None or root.user.type not in {"Bot", None}:
         return Ignored(reason="thread_of_a_person")
-    return RecordThread(
+    return commands.RecordThread(
         repository=event.to_ref(),
         number=event.pull_request.number,
         root=root.in_reply_to_id or root.id,
@@ -236,12 +228,12 @@ def _find_command(
     opened_by: AccountView | None,
     path: str = "",
     line: int | None = None,
-) -> ExecuteComment | None:
+) -> commands.ExecuteComment | None:
     """The commands in a comment, as one request; None if it holds none."""
     asked = slash.read(body or "", in_thread=written.comment.thread is not None)
     if not asked:
         return None
-    return ExecuteComment(
+    return commands.ExecuteComment(
         repository=written.repository,
         number=written.number,
         is_pull_request=written.is_pull_request,
@@ -257,13 +249,13 @@ def _find_command(
     )
 
 
-def _find_remark(written: WrittenComment, body: str | None, subject: Subject) -> ReadRemark | None:
+def _find_remark(written: WrittenComment, body: str | None, subject: Subject) -> commands.ReadRemark | None:
     """The words of a comment that quotes or mentions somebody, who may be Forge; None if it does neither."""
     quoted, words = split_quotes(strip_invisible((body or "")[:MOST_READ]))
     mentioned = find_mentions(words)
     if not words or not (quoted or mentioned):
         return None
-    return ReadRemark(
+    return commands.ReadRemark(
         repository=written.repository,
         number=written.number,
         is_pull_request=written.is_pull_request,

@@ -8,16 +8,8 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, ValidationError
 
-from domain.commands import (
-    AnyCommand,
-    EndIssue,
-    EndPullRequest,
-    Ignored,
-    LabelledIssue,
-    LeftMergeQueue,
-    Repeat,
-    ReviewPullRequest,
-)
+from domain import commands
+from domain.commands import AnyCommand, Ignored, Repeat
 from domain.github.commits import Push, Pusher
 from domain.runs.run import Trigger
 from handlers.payloads import (
@@ -109,7 +101,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     event = _Event.model_validate(payload)
     number = event.pull_request.number
     if event.action == "closed":
-        return EndPullRequest(
+        return commands.EndPullRequest(
             repository=event.to_ref(),
             number=number,
             reverts=_find_reverted(event),
@@ -124,7 +116,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         return Ignored(reason="action_not_used")
     if event.action == "edited" and event.changes.base is None:
         return Ignored(reason="base_not_changed")
-    return ReviewPullRequest(
+    return commands.ReviewPullRequest(
         repository=event.to_ref(),
         number=number,
         head_sha=event.pull_request.head.sha,
@@ -148,7 +140,7 @@ def handle_issue(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignor
         return _handle_label(_LabelEvent.model_validate(payload), event.issue)
     if event.action != "closed":
         return Ignored(reason="action_not_used")
-    return EndIssue(
+    return commands.EndIssue(
         repository=event.to_ref(),
         number=event.issue.number,
         sender=event.sender.as_sender(),
@@ -181,7 +173,7 @@ def read_fork(payload: Mapping[str, Any], received_at: datetime) -> tuple[int, S
 def _handle_dequeued(event: _DequeuedEvent) -> AnyCommand | Ignored:
     if event.reason in _MERGED:  # by the queue, as `closed` says
         return Ignored(reason="merged_by_the_queue")
-    return LeftMergeQueue(
+    return commands.LeftMergeQueue(
         repository=event.to_ref(),
         number=event.pull_request.number,
         head_sha=event.pull_request.head.sha,
@@ -194,7 +186,7 @@ def _handle_label(event: _LabelEvent, labelled: Subject, head_sha: str | None = 
     sender = event.sender.as_sender()
     if sender.is_app:  # only people may ask for work
         return Ignored(reason="sent_by_an_app")
-    return LabelledIssue(
+    return commands.LabelledIssue(
         repository=event.to_ref(),
         number=labelled.number,
         label=event.label.name,

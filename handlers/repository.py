@@ -7,16 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from domain.commands import (
-    AnyCommand,
-    EndInstallation,
-    FollowForcedPush,
-    FollowRepository,
-    Ignored,
-    ReadMemoryFile,
-    ResumeInstallation,
-    WelcomeRepositories,
-)
+from domain import commands
+from domain.commands import AnyCommand, Ignored
 from domain.github.commits import Push, Pusher
 from domain.memories.memory_file import PATH
 from domain.runs.run import RepositoryRef
@@ -59,10 +51,10 @@ def handle_installation(payload: Mapping[str, Any], _app_id: int) -> AnyCommand 
     if event.action == "created" and event.repositories:
         return _welcome(event, event.repositories)
     if event.action == "unsuspend":
-        return ResumeInstallation(installation_id=event.installation.id, sender=event.sender.as_sender())
+        return commands.ResumeInstallation(installation_id=event.installation.id, sender=event.sender.as_sender())
     if event.action not in {"deleted", "suspend"}:
         return Ignored(reason="action_not_used")
-    return EndInstallation(
+    return commands.EndInstallation(
         installation_id=event.installation.id,
         repository_ids=None,
         why=event.action,
@@ -77,7 +69,7 @@ def handle_installation_repositories(payload: Mapping[str, Any], _app_id: int) -
         return _welcome(event, event.repositories_added)
     if event.action != "removed" or not event.repositories_removed:
         return Ignored(reason="action_not_used")
-    return EndInstallation(
+    return commands.EndInstallation(
         installation_id=event.installation.id,
         repository_ids=tuple(repository.id for repository in event.repositories_removed),
         why=event.action,
@@ -85,8 +77,8 @@ def handle_installation_repositories(payload: Mapping[str, Any], _app_id: int) -
     )
 
 
-def _welcome(event: _InstallationEvent, added: tuple[_Added, ...]) -> WelcomeRepositories:
-    return WelcomeRepositories(
+def _welcome(event: _InstallationEvent, added: tuple[_Added, ...]) -> commands.WelcomeRepositories:
+    return commands.WelcomeRepositories(
         repositories=tuple(
             RepositoryRef(installation_id=event.installation.id, id=each.id, owner=owner, name=name)
             for each in added[:_MOST_WELCOMED]
@@ -109,10 +101,10 @@ def handle_repository(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | 
     """See :func:`handlers.translate`."""
     event = _RepositoryEvent.model_validate(payload)
     if event.action in {"renamed", "transferred"}:
-        return FollowRepository(repository=event.to_ref(), sender=event.sender.as_sender())
+        return commands.FollowRepository(repository=event.to_ref(), sender=event.sender.as_sender())
     if event.action != "deleted":
         return Ignored(reason="action_not_used")
-    return EndInstallation(
+    return commands.EndInstallation(
         installation_id=event.installation.id,
         repository_ids=(event.repository.id,),
         why=event.action,
@@ -197,14 +189,14 @@ def handle_push(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignore
     repository, sender = event.to_ref(), event.sender.as_sender()
     if event.forced and not event.deleted and event.ref.startswith(_BRANCH):
         branch = event.ref.removeprefix(_BRANCH)
-        return FollowForcedPush(
+        return commands.FollowForcedPush(
             repository=repository, sender=sender, branch=branch, head_sha=event.after, is_default=is_default
         )
     if not is_default or event.deleted:
         return Ignored(reason="not_the_default_branch")
     if not event.may_change_file:
         return Ignored(reason="nothing_to_read")
-    return ReadMemoryFile(repository=repository, sender=sender, head_sha=event.after)
+    return commands.ReadMemoryFile(repository=repository, sender=sender, head_sha=event.after)
 
 
 def read_push(payload: Mapping[str, Any], received_at: datetime) -> tuple[int, Sequence[Push]]:

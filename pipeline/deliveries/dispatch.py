@@ -10,32 +10,8 @@ from dbos._error import DBOSUnexpectedStepError  # not exported
 from pydantic import ValidationError
 from structlog.contextvars import bound_contextvars
 
-from domain.commands import (
-    COMMAND,
-    AnyCommand,
-    ChangesRequested,
-    ChecksEnded,
-    Command,
-    DecideGate,
-    EndInstallation,
-    EndIssue,
-    EndPullRequest,
-    ExecuteComment,
-    FollowForcedPush,
-    FollowRepository,
-    LabelledIssue,
-    LeftMergeQueue,
-    ReadMemoryFile,
-    ReadRemark,
-    ReadReply,
-    RecordThread,
-    ReportMergeGroup,
-    ResumeInstallation,
-    ReviewCheckedHead,
-    ReviewPullRequest,
-    SteerDeployment,
-    WelcomeRepositories,
-)
+from domain import commands
+from domain.commands import COMMAND, AnyCommand, Command
 from domain.errors import OWN_MISTAKE, Forbidden, ForgeError, NotAllowed, NotFound
 from domain.runs.run import NotStarted, RunStart
 from memory.deliveries import deliveries
@@ -74,7 +50,7 @@ async def dispatch(services: Services, guid: str, repeats: str | None = None) ->
     is_from_github = row.guid == guid == deliveries.strip_replay_mark(guid)  # not from `forge replay`
     if (
         is_from_github
-        and isinstance(command, ExecuteComment)
+        and isinstance(command, commands.ExecuteComment)
         and row.received_at - command.written_at > DELIVERY_RETENTION
     ):
         return await _finish(services, guid, texts.TOO_OLD)
@@ -124,7 +100,7 @@ async def _try_handle(
         return texts.MISTAKE
 
 
-async def _execute_comment(context: DeliveryContext, command: ExecuteComment) -> str:
+async def _execute_comment(context: DeliveryContext, command: commands.ExecuteComment) -> str:
     if not is_restart(context.journal.workflow_id) or is_read_only(command):
         return await CommandExecutor(context, command).execute()
     # Its commands may be executed already. Executing them again hours later could undo newer ones.
@@ -133,7 +109,7 @@ async def _execute_comment(context: DeliveryContext, command: ExecuteComment) ->
     return texts.RESTARTED
 
 
-async def _handle_change_request(context: DeliveryContext, command: ChangesRequested) -> str:
+async def _handle_change_request(context: DeliveryContext, command: commands.ChangesRequested) -> str:
     forwarded = await forward_change_request(context, command)
     if command.remark is None or forwarded != texts.NOT_PROPOSED:
         return forwarded
@@ -141,27 +117,27 @@ async def _handle_change_request(context: DeliveryContext, command: ChangesReque
 
 
 HANDLERS: Mapping[type[Command], Callable[[DeliveryContext, Any], Awaitable[Outcome]]] = {
-    ReviewPullRequest: starts.handle_review,
-    ReviewCheckedHead: starts.review_again,
-    LabelledIssue: starts.handle_label,
-    EndPullRequest: cancellation.end_pull_request,
-    EndIssue: cancellation.end_issue,
-    EndInstallation: cancellation.end_installation,
-    ResumeInstallation: cancellation.close_open_checks,
-    ExecuteComment: _execute_comment,
-    DecideGate: buttons.press_gate,
-    SteerDeployment: buttons.press_deployment,
-    RecordThread: handle_thread,
-    ChangesRequested: _handle_change_request,
-    ReadReply: remarks.handle_reply,
-    ReadRemark: remarks.handle_remark,
-    ReportMergeGroup: repositories.report_merge_group,
-    LeftMergeQueue: repositories.report_dequeued,
-    FollowRepository: repositories.follow_repository,
-    ReadMemoryFile: repositories.follow_push,
-    FollowForcedPush: repositories.follow_push,
-    ChecksEnded: wake_owners,
-    WelcomeRepositories: welcome_repositories,
+    commands.ReviewPullRequest: starts.handle_review,
+    commands.ReviewCheckedHead: starts.review_again,
+    commands.LabelledIssue: starts.handle_label,
+    commands.EndPullRequest: cancellation.end_pull_request,
+    commands.EndIssue: cancellation.end_issue,
+    commands.EndInstallation: cancellation.end_installation,
+    commands.ResumeInstallation: cancellation.close_open_checks,
+    commands.ExecuteComment: _execute_comment,
+    commands.DecideGate: buttons.press_gate,
+    commands.SteerDeployment: buttons.press_deployment,
+    commands.RecordThread: handle_thread,
+    commands.ChangesRequested: _handle_change_request,
+    commands.ReadReply: remarks.handle_reply,
+    commands.ReadRemark: remarks.handle_remark,
+    commands.ReportMergeGroup: repositories.report_merge_group,
+    commands.LeftMergeQueue: repositories.report_dequeued,
+    commands.FollowRepository: repositories.follow_repository,
+    commands.ReadMemoryFile: repositories.follow_push,
+    commands.FollowForcedPush: repositories.follow_push,
+    commands.ChecksEnded: wake_owners,
+    commands.WelcomeRepositories: welcome_repositories,
 }
 """What becomes of each command; how that ended."""
 
@@ -169,9 +145,9 @@ HANDLERS: Mapping[type[Command], Callable[[DeliveryContext, Any], Awaitable[Outc
 async def _is_in_vain(context: DeliveryContext, command: AnyCommand, outcome: Outcome) -> bool:
     """Whether a pressed button did nothing. GitHub reports the next press in the same words, so that one must count."""
     match command:
-        case ReviewCheckedHead():
+        case commands.ReviewCheckedHead():
             return isinstance(outcome, str) or all(isinstance(each, NotStarted) for each in _list_starts(outcome))
-        case DecideGate():
+        case commands.DecideGate():
             return await buttons.is_gate_press_in_vain(context, command)
         case _:
             return False

@@ -12,23 +12,9 @@ from pipeline.automation.workflow import AutomationRun
 from pipeline.context import Services
 from pipeline.deliveries.dispatch import dispatch
 from pipeline.deployment.production.workflow import ProblemRun, hold_deployment
+from pipeline.durable import workflows
 from pipeline.durable.queues import enqueue_resume
-from pipeline.durable.workflows import (
-    ANSWER,
-    AUTOMATE,
-    CLOSE_RUN,
-    CONSOLIDATE,
-    DELIVERY,
-    DEPLOY,
-    FEEDBACK,
-    HOLD,
-    INSTRUCT,
-    READ_REPLY,
-    REFLECT,
-    RUN,
-    TEST,
-    Workflow,
-)
+from pipeline.durable.workflows import Workflow
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.feedback.answers.workflow import answer_request
 from pipeline.feedback.replies.workflow import ReplyWorkflow
@@ -97,17 +83,17 @@ def _own_id() -> str:
 
 
 WORK: Mapping[Workflow, Work] = {
-    DELIVERY: dispatch,
-    RUN: work_on_run,
-    DEPLOY: work_on_run,
-    INSTRUCT: work_on_run,
-    CLOSE_RUN: _of_run(_close),
-    TEST: _of_run(_test),
-    READ_REPLY: _of_run(_read_reply),
-    ANSWER: _of_run(_answer),
-    AUTOMATE: _of_run(_automate),
-    REFLECT: _of_run(_reflect),
-    CONSOLIDATE: _consolidate,
-    FEEDBACK: _tell_of_problem,
-    HOLD: _hold,
+    workflows.DELIVERY: dispatch,
+    workflows.RUN: work_on_run,
+    workflows.DEPLOY: work_on_run,
+    workflows.INSTRUCT: work_on_run,
+    workflows.CLOSE_RUN: _of_run(_close),
+    workflows.TEST: _of_run(_test),
+    workflows.READ_REPLY: _of_run(_read_reply),
+    workflows.ANSWER: _of_run(_answer),
+    workflows.AUTOMATE: _of_run(_automate),
+    workflows.REFLECT: _of_run(_reflect),
+    workflows.CONSOLIDATE: _consolidate,
+    workflows.FEEDBACK: _tell_of_problem,
+    workflows.HOLD: _hold,
 }
