@@ -198,29 +198,23 @@ class OutgoingNotice:
     created_at: datetime
 
 
-class NoticeSender:
-    """Makes one attempt, and judges the answer."""
+async def send_notice(
+    outbound: Outbound, clock: Clock, address: NoticeAddress, outgoing: OutgoingNotice, failures: int = 0
+) -> SendVerdict:
+    """Make one attempt; what follows from the answer, or from having none.
 
-    def __init__(self, outbound: Outbound, clock: Clock) -> None:
-        self._outbound = outbound
-        self._clock = clock
-
-    async def send(self, address: NoticeAddress, outgoing: OutgoingNotice, failures: int = 0) -> SendVerdict:
-        """Try once; what follows from the answer, or from having none.
-
-        :param failures: in a row of this target before.
-        """
-        body = render(outgoing.notice, address.format)
-        headers = {"content-type": "application/json"}
-        if address.format is NoticeFormat.json:
-            headers |= sign(address.secret, outgoing.id, self._clock.now(), body)
-        try:
-            answer = await self._outbound.post(address.url, body, headers)
-        except (OutboundFailed, OutboundRefused) as error:
-            return judge_failure(plain(str(error), 300), failures, outgoing.created_at, self._clock.now())
-        said = plain(answer.body.decode(errors="replace"), _SAID) if answer.status >= 300 else ""
-        now = self._clock.now()
-        return judge_answer(answer.status, answer.retry_after, failures, outgoing.created_at, now, said)
+    :param failures: in a row of this target before.
+    """
+    body = render(outgoing.notice, address.format)
+    headers = {"content-type": "application/json"}
+    if address.format is NoticeFormat.json:
+        headers |= sign(address.secret, outgoing.id, clock.now(), body)
+    try:
+        answer = await outbound.post(address.url, body, headers)
+    except (OutboundFailed, OutboundRefused) as error:
+        return judge_failure(plain(str(error), 300), failures, outgoing.created_at, clock.now())
+    said = plain(answer.body.decode(errors="replace"), _SAID) if answer.status >= 300 else ""
+    return judge_answer(answer.status, answer.retry_after, failures, outgoing.created_at, clock.now(), said)
 
 
 class NoticeDelivery:
@@ -234,7 +228,6 @@ class NoticeDelivery:
         self._database: Database = services.database
         self._clock: Clock = services.clock
         self._holder = holder
-        self._sender = NoticeSender(services.outbound, services.clock)
 
     async def serve(self, key: str) -> None:
         """Send what is due to a target, until it fails or others have their turn; nothing if another process does."""
@@ -266,9 +259,8 @@ class NoticeDelivery:
                 await notices.finish(self._database, stored.id, FAILED, address, self._clock.now())
                 await targets.forget(self._database, state.key)
                 return
-            verdict = await self._sender.send(
-                address, OutgoingNotice(stored.id, notice, stored.created_at), state.failures
-            )
+            outgoing = OutgoingNotice(stored.id, notice, stored.created_at)
+            verdict = await send_notice(self._services.outbound, self._clock, address, outgoing, state.failures)
             await self._record(stored, verdict)
             goes_on = verdict.outcome in {SendOutcome.sent, SendOutcome.refused} and not address.format.is_chat
             if not goes_on or not await targets.renew(self._database, state.key, self._holder, self._clock.now()):

@@ -152,20 +152,12 @@ async def forget_journals(services: Services, repository_ids: Sequence[int]) -> 
     """Remove the journals of finished workflows of repositories that Forge lost; the others get too old later."""
     runs = await retention.list_lost_runs(services.database, repository_ids)
     deliveries = await retention.list_lost_deliveries(services.database, repository_ids)
-    for start in range(0, len(runs), _BATCH):
-        await _remove(await _list_finished([*runs[start : start + _BATCH]]))
-    for start in range(0, len(deliveries), _BATCH):
-        await _remove(await _list_finished([*deliveries[start : start + _BATCH]]))
-
-
-async def _list_finished(workflow_id_prefix: list[str]) -> Sequence[str]:
-    found = await DBOS.list_workflows_async(
-        workflow_id_prefix=workflow_id_prefix,
-        status=_FINISHED,
-        load_input=False,
-        load_output=False,
-    )
-    return [each.workflow_id for each in found]
+    for ids in (runs, deliveries):
+        for start in range(0, len(ids), _BATCH):
+            found = await DBOS.list_workflows_async(
+                workflow_id_prefix=[*ids[start : start + _BATCH]], status=_FINISHED, load_input=False, load_output=False
+            )
+            await _remove([each.workflow_id for each in found])
 
 
 async def _remove(workflow_ids: Sequence[str]) -> None:

@@ -31,17 +31,20 @@ from safety.authorization import authorise, refuse_role
 _NEAR_LINES = 3  # lines from a finding within which a remark is about it
 
 
-class ReplyTarget(Value):
-    """The run for which a reply is read; in journals.
+class WordsTarget(Value):
+    """The run for which words are read; in journals.
 
-    :param run_id: None if it is not read.
-    :param outcome: then, why not.
-    :param is_remark: whether it is about no finding, but may be for Forge all the same.
+    :param run_id: None if they are not read; ``outcome`` says why.
+    :param is_remark: they are about no finding, but may be for Forge all the same.
+    :param refused: what is answered then, if they look like a question.
+    :param request: the question, where they are about no finding.
     """
 
     run_id: str | None = None
     outcome: str = ""
     is_remark: bool = False
+    refused: str = ""
+    request: AnswerRequest | None = None
 
 
 async def handle_reply(context: DeliveryContext, command: ReadReply) -> str:
@@ -58,23 +61,23 @@ async def handle_reply(context: DeliveryContext, command: ReadReply) -> str:
     return "it is being read"
 
 
-async def _find_reply_target(services: Services, command: ReadReply, guid: str) -> ReplyTarget:
+async def _find_reply_target(services: Services, command: ReadReply, guid: str) -> WordsTarget:
     past = await runs.list_for_pull_request(services.database, command.repository.id, command.number)
     if not past:
-        return ReplyTarget(outcome="Forge did not look at this pull request")
+        return WordsTarget(outcome="Forge did not look at this pull request")
     if command.comment.thread is None and not await is_mentioned(services, command):
-        return ReplyTarget(outcome=await _record_gap(services, command, past[0].run, guid))
+        return WordsTarget(outcome=await _record_gap(services, command, past[0].run, guid))
     carried = await findings.load_by_comment(services.database, command.repository.id, command.number)
     thread = command.comment.thread
     asks = await find_open_question(services.database, command.repository, command.number, thread=thread)
     if thread not in carried or asks is not None:
-        return ReplyTarget(is_remark=True)
+        return WordsTarget(is_remark=True)
     role = await services.host.permission(command.repository, command.sender.login, command.sender.id)
     if command.sender.id != command.opened_by and refuse_role(role, "triage") is not None:
-        return ReplyTarget(outcome="nobody who has a say here")
+        return WordsTarget(outcome="nobody who has a say here")
     if await is_mentioned(services, command):
         await comments.show_seen(services, command)
-    return ReplyTarget(run_id=past[0].run.id)
+    return WordsTarget(run_id=past[0].run.id)
 
 
 async def _record_gap(services: Services, command: ReadReply, run: Run, guid: str) -> str:
@@ -94,19 +97,6 @@ async def _record_gap(services: Services, command: ReadReply, run: Run, guid: st
     return "a gap"
 
 
-class RemarkTarget(Value):
-    """The run for which words are read; in journals.
-
-    :param run_id: None if they are not read; ``outcome`` says why.
-    :param refused: what is answered then, if they look like a question.
-    """
-
-    run_id: str | None = None
-    outcome: str = ""
-    refused: str = ""
-    request: AnswerRequest | None = None
-
-
 async def handle_remark(context: DeliveryContext, command: ReadRemark | ReadReply) -> str:
     """Queue the reading of a person's words, if they are for Forge and may be; the outcome."""
     services, guid = context.services, context.guid
@@ -121,14 +111,14 @@ async def handle_remark(context: DeliveryContext, command: ReadRemark | ReadRepl
     return target.outcome
 
 
-async def _find_target(services: Services, command: ReadRemark | ReadReply, guid: str) -> RemarkTarget:
+async def _find_target(services: Services, command: ReadRemark | ReadReply, guid: str) -> WordsTarget:
     if await check_comment_quota(services, guid, command.repository, command.sender) is not None:
-        return RemarkTarget(outcome="too many comments")
+        return WordsTarget(outcome="too many comments")
     replied_to = await _find_replied_to(services, command)
     said = call_reviewer(_select_words(command), await load_name(services, command.repository))
     words = flatten_markdown(said, LONGEST_WORDS)
     if replied_to is None or not words:
-        return RemarkTarget(outcome="not for Forge")
+        return WordsTarget(outcome="not for Forge")
     if replied_to.is_mention:
         await comments.show_seen(services, command)
     replied_to = replied_to.model_copy(update={"question": await _find_question(services, command, replied_to)})
@@ -139,13 +129,13 @@ async def _find_target(services: Services, command: ReadRemark | ReadReply, guid
     if authorise(asked, actor.facts) is not None:
         is_told = replied_to.is_mention and await claim_notice(services.database, guid, "stranger")
         told = instruction_texts.refuse_stranger(command.sender.login) if is_told else ""
-        return RemarkTarget(outcome="nobody who may ask here", refused=told, request=request)
+        return WordsTarget(outcome="nobody who may ask here", refused=told, request=request)
     if not asks_something(words) and await _answers_issue(services, command):
         told = instruction_texts.ISSUE_ANSWER
-        return RemarkTarget(outcome="an answer to the questions of a run", refused=told, request=request)
+        return WordsTarget(outcome="an answer to the questions of a run", refused=told, request=request)
     queued = await find_run(services, command, actor, asked.verb, request.make_key(guid))
     refused = queued.refused if asks_something(words) else ""
-    return RemarkTarget(run_id=queued.run_id, outcome="not read now", refused=refused, request=request)
+    return WordsTarget(run_id=queued.run_id, outcome="not read now", refused=refused, request=request)
 
 
 async def _answers_issue(services: Services, command: ReadRemark | ReadReply) -> bool:
