@@ -21,6 +21,8 @@ from pipeline.maintenance.retention import list_lost_repositories
 from pipeline.publishing import checks
 from pipeline.publishing.checks import requires_check
 
+_MOST = 50  # pull requests, the newest
+
 
 async def report_merge_group(context: DeliveryContext, command: commands.ReportMergeGroup) -> str:
     """Give the queue's head the verdict of the reviewed head, if that is still the live one."""
@@ -114,9 +116,6 @@ async def _load_address(services: Services, repository: RepositoryRef, seen: Rep
     if seen is not None and now != seen:
         raise Behind(f"GitHub does not show yet that it is {seen.full_name} now.", "Forge looks again.")
     return now
-
-
-_MOST = 50  # pull requests, the newest
 
 
 async def follow_push(context: DeliveryContext, command: commands.ReadMemoryFile | commands.FollowForcedPush) -> str:

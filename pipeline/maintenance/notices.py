@@ -27,12 +27,13 @@ from pipeline.config import loading
 from pipeline.context import Services
 from safety.notices import GIVEN_UP_AFTER, SendOutcome, SendVerdict, judge_answer, judge_failure
 
+log = structlog.get_logger(__name__)
+
 NOT_DEFINED = "the operator defines no target of this name any more (FORGE_NOTIFY_TARGETS)"
 NOT_NAMED = "the repository's configuration names it no more, or may not"
 _IN_A_ROW = 10
 """Notices to a program before others have their turn; chats take about one a second."""
 _SAID = 100  # characters of an answer that are shown
-log = structlog.get_logger(__name__)
 _EVENTS_AT_ONCE = 50
 _COMMENTED = timedelta(seconds=15)
 """How long a notice of a gate waits for the comment with which the gate asks, to which it leads."""

@@ -18,6 +18,7 @@ from memory.runs import checkpoints, contract_leases, runs
 from pipeline.context import Services
 
 log = structlog.get_logger(__name__)
+
 EVERY = timedelta(hours=1)
 MIRRORS = timedelta(days=30)
 """How long unused mirrors and downloads are kept; both can be fetched again."""

@@ -24,10 +24,9 @@ from pipeline.verdicts.update import update_verdict
 from safety.review_update import is_gone, is_present
 
 log = structlog.get_logger(__name__)
+
 _SAYS_NOTHING = re.compile(r"\s*(?:/forge[ \t]+(?:explain|why|help|view|diff|history|fix)\b[^\n]*\s*)+", re.IGNORECASE)
 """A comment of commands that only show something, or have Forge fix it."""
-
-
 _MOST = 30  # instructions of a pull request that are looked at
 
 

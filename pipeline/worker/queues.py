@@ -37,11 +37,9 @@ from pipeline.durable.workflows import (
     Workflow,
 )
 
-HEARTBEAT = 10.0  # seconds; a third of the lease
-
-
 log = structlog.get_logger(__name__)
 
+HEARTBEAT = 10.0  # seconds; a third of the lease
 FEW = 3
 """So many deliveries under way hold nobody up."""
 LONGEST = 2.0

@@ -25,15 +25,13 @@ from pipeline.maintenance.retention import Retention
 from pipeline.worker import queues
 from pipeline.worker.lease import ProcessLease
 
+log = structlog.get_logger(__name__)
+
 AWAKE = 3.0
 """Seconds after a ring in which the sweeps look each time: what rang may be followed by more."""
 _GLANCE = 10.0
 """Seconds between two looks into the database whether anything is due or queued: a ring may get lost."""
 _SELDOM = 30.0  # seconds between two sweeps for which there is no sign
-
-
-log = structlog.get_logger(__name__)
-
 Sweep = Callable[[], Awaitable[None]]
 
 

@@ -34,7 +34,6 @@ from safety.authorization import CommandRefusal, RefusalCode, authorise, may_dis
 
 log = structlog.get_logger(__name__)
 
-
 Handler = Callable[[CommandContext, Any], Awaitable[str | GateReply]]
 """Executes a command, of the type its verb has; the reply. May be called again after a crash: its steps are kept."""
 
