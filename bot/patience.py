@@ -8,7 +8,7 @@ from memory.db.engine import BUSY_SECONDS
 from pipeline.context import PROGRESS_DELAY, SETTLING, Services
 from pipeline.deliveries.intake import PATIENCE
 from pipeline.durable.steps import LAG, STUBBORN
-from pipeline.worker.lease import HEARTBEAT, EngineSettings
+from pipeline.worker.queues import HEARTBEAT, EngineSettings
 
 
 @dataclass(frozen=True)

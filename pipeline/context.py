@@ -14,6 +14,7 @@ from domain.notices import NO_NOTICES, NoticeAccess
 from domain.ports import Clock, CodeHost, Outbound
 from domain.text.markers import Markers
 from memory.db.engine import Database
+from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
 from workspace.mirror import Mirrors
 
@@ -65,3 +66,16 @@ class Services:
     def long_pauses(self) -> Sequence[float]:
         """Seconds before each repetition of a step that nobody would request again."""
         return (*self.pauses, *[self.pauses[-1]] * self.stubbornness)
+
+
+@dataclass(frozen=True)
+class DeliveryContext:
+    """What the handling of one delivery works with.
+
+    :param journal: of the delivery's workflow, or of one that follows from it.
+    :param guid: of the delivery, or what else is the cause.
+    """
+
+    services: Services
+    journal: WorkflowJournal
+    guid: str

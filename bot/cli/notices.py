@@ -20,8 +20,7 @@ from memory.deliveries.notices import notices, targets
 from memory.deliveries.notices.notices import FAILED, STATES, StoredNotice
 from memory.deliveries.notices.targets import TargetState
 from messages.notices import build_test, describe_target, sum_up
-from pipeline.maintenance.notices.addressing import NoticeAddress
-from pipeline.maintenance.notices.delivery import NoticeSender, OutgoingNotice
+from pipeline.maintenance.notices import NoticeAddress, OutgoingNotice, send_notice
 from safety.notices import SendOutcome
 
 
@@ -100,7 +99,7 @@ async def try_target(settings: Settings, named: str, repository: str | None) -> 
         address = _find_address(access, key)
         test = OutgoingNotice(new_id(), build_test(clock.now(), describe_target(key)), clock.now())
         with closing(OutboundClient(settings.outbound_allow)) as outbound:
-            verdict = await NoticeSender(outbound, clock).send(address, test)
+            verdict = await send_notice(outbound, clock, address, test)
         if verdict.outcome is not SendOutcome.sent:
             advice = "Correct its address, or what answers there, and try again."
             raise ForgeError(f"{describe_target(key)} did not take the test: {verdict.why.rstrip('.')}.", advice)

@@ -46,7 +46,7 @@ async def load_present(visit: Visit) -> PresentFile:
     """
     services, repository = visit.services, visit.repository
     try:
-        loaded = await loading.load(services.host, services.database, repository, services.ceilings.of_configuration)
+        loaded = await loading.load_live(services, repository)
         content = await services.host.file_content(repository, PATH)
     except CodeHostError as error:
         raise GitHubSilent.explain(error) from None

@@ -28,7 +28,7 @@ from memory.learned.memory_file import is_from_file
 from memory.reports import finding_pages, memory_pages
 from memory.reports.memory_pages import MemoryFilter, MutedCount
 from messages.memory_file import OUTCOMES, USES, describe_memory_event
-from pipeline.verdicts.forgetting import forget_memory
+from pipeline.verdicts.dismissal import forget_memory
 from pipeline.verdicts.suppression import load_memory_settings
 
 LISTED = 50

@@ -1,7 +1,6 @@
 """Commits the fixes of formatting and simple lint to the pull request's branch, where the level allows it."""
 
 from dataclasses import replace
-from datetime import datetime
 
 import structlog
 
@@ -131,16 +130,14 @@ async def _commit(
         return None
     message = redact_outgoing(automation_texts.render_commit_message(done, allowed.reason.text, allowed.rule, run.id))
     signature = await services.host.signature(run.repository)
+    made_at = (
+        await runs.get_started_at(services.database, run.id) or services.clock.now()
+    )  # in each repetition the same
     return Correction(
-        commit=await mirror.commit(run.head_sha, files, message, signature, await _choose_commit_date(services, known)),
+        commit=await mirror.commit(run.head_sha, files, message, signature, made_at),
         branch=known.live.head_ref,
         level=allowed.level,
         rule=allowed.rule,
         text=allowed.reason.text,
         findings=tuple(finding.id for finding in done),
     )
-
-
-async def _choose_commit_date(services: Services, known: Preconditions) -> datetime:
-    """The start of the run: the same for every repetition."""
-    return await runs.get_started_at(services.database, known.run.id) or services.clock.now()

@@ -13,7 +13,7 @@ from memory.learned import memory_file
 from memory.learned.memory_file import FileState
 from messages import memory_file as texts
 from pipeline.config import loading
-from pipeline.config.check import ConfigCheck
+from pipeline.config.check import ConfigCheck, annotate
 from pipeline.context import Services
 
 
@@ -110,7 +110,4 @@ async def _keep(
 
 
 def _build_annotation(mistake: Mistake) -> Annotation:
-    title, message = texts.render_annotation(mistake)
-    return Annotation(
-        path=PATH, start_line=mistake.line, end_line=mistake.line, level="failure", title=title, message=message
-    )
+    return annotate(PATH, mistake.line, "failure", *texts.render_annotation(mistake))

@@ -1,4 +1,7 @@
-"""The only door in: makes deliveries durable and queues their work, several of them in one commit."""
+"""The only door in: makes deliveries durable and queues their work, several of them in one commit.
+
+The work of a delivery is :mod:`pipeline.deliveries.dispatch`, in any process.
+"""
 
 import asyncio
 import contextlib

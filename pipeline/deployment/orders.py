@@ -43,8 +43,7 @@ async def order_merged(
     """Order what was merged into the default branch for every environment that each merge reaches."""
     if not live.is_merged or not live.merge_sha or live.base_ref != live.default_branch:
         return []
-    ceilings = services.ceilings.of_configuration
-    loaded = await loading.load(services.host, services.database, repository, ceilings)
+    loaded = await loading.load_live(services, repository)
     configuration = loaded.configuration
     if await permits.find_pauser(services.database, repository) is not None:
         return []
@@ -82,8 +81,7 @@ async def order_deployment(
     :param live: None on an issue.
     :param written_at: when it was asked, which may be long ago: what came later was not meant.
     """
-    ceilings = services.ceilings.of_configuration
-    configuration = (await loading.load(services.host, services.database, repository, ceilings)).configuration
+    configuration = (await loading.load_live(services, repository)).configuration
     refused = _refuse(configuration.deploy.environments, environment)
     if refused is not None:
         return Ordered(answer=refused)
@@ -158,8 +156,7 @@ async def order_rollback(
 
     :param written_at: when it was asked; None: just now.
     """
-    ceilings = services.ceilings.of_configuration
-    configuration = (await loading.load(services.host, services.database, repository, ceilings)).configuration
+    configuration = (await loading.load_live(services, repository)).configuration
     refused = _refuse(configuration.deploy.environments, environment)
     if refused is not None:
         return Ordered(answer=refused)
@@ -194,8 +191,7 @@ def was_ordered_later(deployment: Deployment, written_at: datetime | None) -> bo
 
 async def counts_as_production(services: Services, repository: RepositoryRef, deployment: Deployment) -> bool:
     """Whether a deployment went to production when it was ordered, or would by the configuration of now."""
-    ceilings = services.ceilings.of_configuration
-    loaded = await loading.load(services.host, services.database, repository, ceilings)
+    loaded = await loading.load_live(services, repository)
     return deployment.is_production or loaded.configuration.deploy.is_production(deployment.environment)
 
 

@@ -61,8 +61,7 @@ class DeploymentPlan(Value):
 
 async def load_plan(services: Services, run: Run, deployment: Deployment) -> DeploymentPlan:
     """Read the configuration as it is now, and what the review found."""
-    ceilings = services.ceilings.of_configuration
-    loaded = await loading.load(services.host, services.database, run.repository, ceilings)
+    loaded = await loading.load_live(services, run.repository)
     configuration = loaded.configuration
     environment = configuration.deploy.environments.get(deployment.environment)
     branch = await services.host.default_branch(run.repository)

@@ -63,7 +63,7 @@ async def enqueue(workflow: Workflow, *arguments: object, **key: str | int) -> N
 
 
 async def enqueue_run(run: Run) -> None:
-    """Queue the start of a run."""
+    """Queue the start of a run; :mod:`pipeline.worker.run_work` does the work."""
     await enqueue(_choose_workflow(run), run.id, run=run.id, repository=run.repository.id, number=run.number)
 
 

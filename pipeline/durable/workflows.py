@@ -59,6 +59,7 @@ class Workflow:
         return options
 
 
+# What does the work of each is in pipeline.worker.workflows.
 DELIVERY = Workflow("delivery", DELIVERIES, "{guid}")
 RUN = Workflow("review_run", RUNS, "{run}", _PULL_REQUEST, again="/{occasion}")
 DEPLOY = Workflow("deployment", DEPLOYMENTS, "{run}", "{run}", again="/{occasion}")  # turns: by environment

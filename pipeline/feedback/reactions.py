@@ -22,7 +22,7 @@ from memory.learned import memories
 from memory.ledger import ledger
 from memory.runs import checkpoints
 from pipeline.context import Services
-from pipeline.gates.actor import load_authorship
+from pipeline.gates.authorship import load_authorship
 from pipeline.verdicts.suppression import is_learning_enabled
 from safety.authorization import AuthorizationFacts, authorise
 from safety.authorship import Authorship

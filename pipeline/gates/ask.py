@@ -14,7 +14,7 @@ from memory.gates import gates
 from memory.reservations import reservations
 from memory.runs import outbox, runs
 from pipeline.context import Services
-from pipeline.gates.actor import find_lone_author
+from pipeline.gates.authorship import find_lone_author
 from pipeline.publishing import gate_checks
 from pipeline.publishing.instructions import load_instruction
 

@@ -11,7 +11,7 @@ from domain.runs.run import Run
 from memory.runs import outbox
 from messages import pull_request as pull_request_texts
 from pipeline.context import Services
-from pipeline.gates.askers import list_askers
+from pipeline.gates.authorship import list_askers
 from pipeline.publishing import pull_requests
 from pipeline.publishing.pull_requests import NotOpened, find_signed
 from workspace.mirror import Mirror

@@ -8,8 +8,10 @@ from domain.runs.testing import SuiteVerdict
 from memory.runs import checkpoints, outbox, runs
 from messages.plan import StepState
 from messages.pull_request import Progress
+from pipeline.automation.follow_up import resume_judged_run
 from pipeline.automation.level import find_opening_obstacle
-from pipeline.context import Services
+from pipeline.config.loading import load_live
+from pipeline.context import DeliveryContext, Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.issue.pull_request_state import PullRequestResult, PullRequestStateLoader
 from pipeline.issue.status_comment import name_final_step
@@ -17,8 +19,6 @@ from pipeline.issue.test_result import HeadTestResult
 from pipeline.issue.verification import build_result
 from pipeline.run_context import RunContext
 from pipeline.verdicts.earlier_tests import find_lost_tests
-from pipeline.verdicts.resume import resume_judged_run
-from pipeline.verdicts.settings import load_configuration
 from pipeline.verdicts.update import update_verdict
 
 
@@ -93,7 +93,8 @@ class HeadTestNews:
         if self.tested.earlier != NOTHING_EARLIER:
             is_told = await journal.step("tell the review", self._add_to_review, self.tested.earlier)
         if is_told:
-            await resume_judged_run(services, journal, self.occasion, run.repository, run.number, is_judged=True)
+            cause = DeliveryContext(services, journal, self.occasion)
+            await resume_judged_run(cause, run.repository, run.number, is_judged=True)
         else:
             await journal.step("point to the tests", self._show_in_review)
 
@@ -112,7 +113,7 @@ class HeadTestNews:
         is_over = stored is not None and stored.state in {RunState.completed, RunState.waiting}
         if review is None or not is_over or (review.earlier is not None and not review.earlier.not_run):
             return False
-        mirror, configuration = await context.fetch_mirror(), (await load_configuration(services, run)).configuration
+        mirror, configuration = await context.fetch_mirror(), (await load_live(services, run.repository)).configuration
         found = await find_lost_tests(
             services, run, configuration, await context.load_change(mirror, run.head_sha), said
         )

@@ -20,7 +20,7 @@ from memory.repositories import permits
 from memory.runs import checkpoints, outbox, runs
 from memory.runs.checkpoints import PastPlan
 from messages import plan as plan_texts
-from pipeline.gates.askers import HeardWords, list_askers, load_heard
+from pipeline.gates.authorship import HeardWords, list_askers, load_heard
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import load_start_configuration
 from workspace.snapshot import Snapshot

@@ -17,8 +17,7 @@ from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.baseline import establish_baseline
 from pipeline.issue.issue_input import IssueRunInput, PlannedIssue, load_snapshot
 from pipeline.issue.run_end import RunEnd, end_unfinished, end_without_model
-from pipeline.model_calls.agent_journal import AgentSteps
-from pipeline.model_calls.budgeted import BudgetedCalls
+from pipeline.model_calls.budgeted import AgentSteps, BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask
 from pipeline.model_calls.memories import RecallTopic
 from pipeline.run_context import RunContext

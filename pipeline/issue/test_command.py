@@ -14,6 +14,7 @@ from memory.repositories import permits
 from memory.runs import checkpoints, runs
 from messages import tests as test_texts
 from messages.review import CheckText
+from pipeline.config.loading import load_live
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue
@@ -23,7 +24,6 @@ from pipeline.issue.head_test_news import HeadTestNews
 from pipeline.issue.testing import HeadTester
 from pipeline.publishing.test_check import HeadTestCheck, close_checks
 from pipeline.run_context import RunContext
-from pipeline.verdicts.settings import load_configuration
 
 _PAUSES = (1, 2, 4, 8, 15, 30)
 """Minutes between two checks of workflows; an hour in all."""
@@ -112,7 +112,7 @@ class HeadTest:
         services, run = self._context.services, self._context.run
         review = await checkpoints.load_review(services.database, run)
         level = RiskLevel.high if review is None else review.risk.level_unasked
-        configuration = (await load_configuration(services, run)).configuration
+        configuration = (await load_live(services, run.repository)).configuration
         paused_by = await permits.find_pauser(services.database, run.repository)
         terms = await load_terms(services.database, run, configuration)
         why_all = test_texts.UNREVIEWED if review is None else ""

@@ -83,8 +83,7 @@ class ConsolidationRun:
         if where is None:
             return MemorySettings()
         try:
-            ceilings = services.ceilings.of_configuration
-            loaded = await loading.load(services.host, services.database, where, ceilings)
+            loaded = await loading.load_live(services, where)
         except ForgeError as error:
             log.warning("consolidation.usual", repository=self._repository_id, error=str(error))
             return MemorySettings()

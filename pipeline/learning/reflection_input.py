@@ -11,8 +11,8 @@ from domain.verdicts import Reason
 from memory.ledger import ledger
 from memory.repositories import permits
 from memory.runs import checkpoints, runs
+from pipeline.config.loading import load_live
 from pipeline.context import Services
-from pipeline.verdicts.settings import load_configuration
 from safety.reflection_triggers import OURS, Moment, ReflectionFacts, find_obstacle, most_kept
 
 
@@ -40,7 +40,7 @@ async def load_input(services: Services, run: Run, moment: Moment) -> Reflection
     reason = find_obstacle(facts) or await _find_pause(services, run)  # before GitHub is asked anything
     if reason is not None:
         return ReflectionInput(code=reason.code)
-    configuration = (await load_configuration(services, run)).configuration
+    configuration = (await load_live(services, run.repository)).configuration
     facts = ReflectionFacts(run, events, _is_enabled(configuration, run), await _is_trusted(services, run))
     reason = find_obstacle(facts)
     if reason is not None:

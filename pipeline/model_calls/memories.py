@@ -15,7 +15,7 @@ from memory.learned import memories, recall, vectors
 from memory.learned.recall import RecalledMemory, RecallQuery
 from memory.learned.vectors import Vector
 from pipeline.context import Services
-from pipeline.gates.actor import load_authorship
+from pipeline.gates.authorship import load_authorship
 from pipeline.run_context import RunContext
 
 

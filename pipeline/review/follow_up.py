@@ -17,7 +17,7 @@ from pipeline.feedback.reactions import record_uptake
 from pipeline.publishing import reviews
 from pipeline.verdicts import threads
 from pipeline.verdicts.settings import RunSettings
-from pipeline.verdicts.settlement import settle_found_gone
+from pipeline.verdicts.threads import settle_found_gone
 from pipeline.verdicts.update import update_verdict
 
 log = structlog.get_logger(__name__)

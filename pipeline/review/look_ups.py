@@ -16,8 +16,7 @@ from agents.review.model.proof import MOST_PROVED
 from agents.review.model.questions import ReviewQuestion
 from domain.config.configuration import Configuration
 from pipeline.durable.steps import run_outside_journal
-from pipeline.model_calls.agent_journal import AgentSteps
-from pipeline.model_calls.budgeted import BudgetedCalls
+from pipeline.model_calls.budgeted import AgentSteps, BudgetedCalls
 from pipeline.review.question_plan import PreparedQuestions
 from pipeline.verdicts.settings import RunSettings
 from safety.containment import find_origin

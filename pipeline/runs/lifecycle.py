@@ -28,7 +28,7 @@ from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.steps import run_outside_journal
 from pipeline.gates.ask import WaitingForGate, show_closed_gates
-from pipeline.maintenance.purge import purge_copies
+from pipeline.maintenance.retention import purge_copies
 from pipeline.model_calls.memories import settle_memories
 from pipeline.publishing import trouble
 from pipeline.run_context import RunContext, make_superseded

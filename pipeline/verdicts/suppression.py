@@ -17,7 +17,7 @@ from messages import feedback as texts
 from messages.memory import MOST_NAMED, Evidence
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.gates.actor import load_authorship
+from pipeline.gates.authorship import load_authorship
 from safety.review_update import with_dismissals
 from safety.suppression import (
     FEWEST,
@@ -146,5 +146,4 @@ async def is_learning_enabled(
 
 async def load_memory_settings(services: Services, repository: RepositoryRef) -> MemorySettings:
     """The repository's settings of Forge's memory."""
-    ceilings = services.ceilings.of_configuration
-    return (await loading.load(services.host, services.database, repository, ceilings)).configuration.memory
+    return (await loading.load_live(services, repository)).configuration.memory

@@ -53,11 +53,10 @@ async def _is_over(services: Services, run: Run, asks_again: bool) -> bool:
     """Whether nothing is left to do for a run. Journaled: the execution that ends a run has more to do, also after a
     crash.
     """
-    is_ended = run.state is RunState.failed or (
-        run.state is RunState.completed and not (asks_again and await _has_verdict_to_conclude(services, run))
-    )
-    return is_ended or await is_end_shown(services, run)
-
-
-async def _has_verdict_to_conclude(services: Services, run: Run) -> bool:
-    return run.is_of_issue or await checkpoints.load_review(services.database, run) is not None
+    if run.state is RunState.failed:
+        return True
+    if run.state is RunState.completed:
+        has_verdict = run.is_of_issue or await checkpoints.load_review(services.database, run) is not None
+        if not (asks_again and has_verdict):
+            return True
+    return await is_end_shown(services, run)

@@ -166,8 +166,7 @@ class ProblemRun:
         return await addresses.find_address(self._database, problem.repository_id)
 
     async def _load(self, repository: RepositoryRef) -> Configuration:
-        ceilings = self._services.ceilings.of_configuration
-        loaded = await loading.load(self._services.host, self._database, repository, ceilings)
+        loaded = await loading.load_live(self._services, repository)
         return loaded.configuration
 
 

@@ -156,7 +156,7 @@ async def find_run(
         return QueuedAnswer(refused=texts.already_paused(paused_by))
     if pull is None:
         return await _admit_question(services, comment, key)
-    loaded = await loading.load(services.host, services.database, repository, services.ceilings.of_configuration)
+    loaded = await loading.load_live(services, repository)
     if not actor.has_ok and needs_ok(pull, loaded.configuration.review, repository.id) is not None:
         return QueuedAnswer(refused=code_answers.refuse_without_ok(verb))
     past = await runs.list_for_pull_request(services.database, repository.id, comment.number)

@@ -31,7 +31,8 @@ from domain.runs.run import Phase
 from domain.text.redaction import redact_outgoing
 from messages import code_answers
 from messages import thread_replies as reply_texts
-from pipeline.feedback.answers.question import AskedQuestion, QuestionAnswerer
+from pipeline.feedback.answers.question import AskedQuestion
+from pipeline.feedback.answers.question import answer_question as answer_from_code
 from pipeline.feedback.answers.request import open_account
 from pipeline.feedback.replies.context import ReplyContext, may_still_ask
 from pipeline.model_calls.budgeted import BudgetedCalls
@@ -120,4 +121,4 @@ async def answer_question(
 
     words, about = call_reviewer(command.words, known.name), render_finding(finding)
     asked = AskedQuestion(f"{guid}.thread", words, about, may_ask)
-    return await QuestionAnswerer(context, asked, known.configuration).find_answer()
+    return await answer_from_code(context, asked, known.configuration)

@@ -12,8 +12,7 @@ from domain.runs.task_result import Worked
 from domain.text.redaction import redact_outgoing
 from pipeline.issue.coding.draft_checks import DraftChecks
 from pipeline.issue.coding.work_item import WorkItem
-from pipeline.model_calls.agent_journal import AgentSteps
-from pipeline.model_calls.budgeted import BudgetedCalls
+from pipeline.model_calls.budgeted import AgentSteps, BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask
 from pipeline.model_calls.memories import RecallTopic
 from pipeline.run_context import RunContext

@@ -13,8 +13,7 @@ from domain.text.redaction import redact_outgoing
 from messages import updates as texts
 from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.run_end import RunEnd, end_unfinished
-from pipeline.model_calls.agent_journal import AgentSteps
-from pipeline.model_calls.budgeted import BudgetedCalls
+from pipeline.model_calls.budgeted import AgentSteps, BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask
 from pipeline.run_context import RunContext
 from safety.guards import TaskKind

@@ -11,7 +11,7 @@ from messages import updates as update_texts
 from messages.pushes import explain_refused_push, forbids_merges, needs_workflows
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import fetch_commits
-from pipeline.gates.askers import list_askers
+from pipeline.gates.authorship import list_askers
 from pipeline.issue.instruction.draft_tests import TestedDraft
 from pipeline.issue.instruction.start import Start, may_still_ask
 from pipeline.publishing import pull_requests

@@ -23,7 +23,7 @@ from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
 from pipeline.issue.instruction.goal import FixGoal
 from pipeline.issue.instruction.work import InstructionWork, Made
 from pipeline.issue.run_end import RunEnd
-from pipeline.verdicts.settlement import settle_gone
+from pipeline.verdicts.threads import settle_gone
 from safety.autofix import apply_all
 from workspace.patches.tree import load_tree
 

@@ -16,8 +16,8 @@ from messages import commands as command_texts
 from messages import instructions as texts
 from pipeline.checkout import compare_with_base, fetch_commits, find_base
 from pipeline.context import Services
-from pipeline.gates.actor import is_trusted_app, load_actor
-from pipeline.gates.askers import drop_own, list_writers
+from pipeline.gates.actor import load_actor
+from pipeline.gates.authorship import drop_own, is_trusted_app, list_writers
 from pipeline.issue.instruction.brief import Brief, write_brief
 from pipeline.issue.issue_input import IssueRunInput, list_top_level, load_conventions
 from pipeline.publishing.instructions import Instruction

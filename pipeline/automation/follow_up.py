@@ -1,41 +1,64 @@
-"""Resumes a waiting run after people decided its gate or judged a finding."""
+"""Does what follows when people decide a gate or judge a finding: resumes the run that waits, and weighs the level."""
+
+from collections.abc import Awaitable, Callable, Collection
+from functools import partial
+from typing import TypeVar
 
 from domain.gates import Gate
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
+from domain.slash.verbs import Effect
 from memory.gates import gates
 from memory.runs import checkpoints, runs
-from pipeline.context import Services
-from pipeline.durable.journal import WorkflowJournal
+from pipeline.automation.level import try_update_level
+from pipeline.context import DeliveryContext, Services
 from pipeline.durable.queues import enqueue_resume
 from pipeline.runs.status import find_owner, wake_owner
 from pipeline.verdicts import update
 from safety.gates import UNASKED
 
+T = TypeVar("T")
+
+
+async def follow_up(
+    context: DeliveryContext,
+    repository: RepositoryRef,
+    number: int,
+    effects: Collection[Effect],
+    show: Callable[[], Awaitable[T]],
+) -> T:
+    """Resume the waiting run, show the decision, and evaluate the automation level; the answer of ``show``.
+
+    :param effects: of all that was decided together, by comment, button, thread or reply.
+    """
+    is_judged = Effect.judges_findings in effects
+    if is_judged or Effect.answers_gate in effects:
+        await resume_judged_run(context, repository, number, is_judged=is_judged)
+    shown = await show()
+    if is_judged or Effect.counts_for_level in effects:
+        await context.journal.step("weigh the level", try_update_level, context.services, repository, number)
+    return shown
+
 
 async def resume_judged_run(
-    services: Services, journal: WorkflowJournal, guid: str, repository: RepositoryRef, number: int, *, is_judged: bool
+    context: DeliveryContext, repository: RepositoryRef, number: int, *, is_judged: bool
 ) -> None:
     """Resume the run that waits for people, and the run that opened this pull request.
 
     :param is_judged: a finding was judged. A decided gate is found in any case.
     """
+    services, journal, guid = context.services, context.journal, context.guid
+    where = (services, guid, repository, number)
     # a verdict may have been posted since, without knowing of it
     if is_judged:
-        await journal.step("does the check know", _update_verdict, services, guid, repository, number)
-    waiting = await journal.step("does a run wait", _find_waiting_run, services, guid, repository, number, is_judged)
+        tell = partial(update.update_verdict, anew=False)
+        await journal.step("does the check know", tell, services, repository, number, f"{guid} judged")
+    waiting = await journal.step("does a run wait", _find_waiting_run, *where, is_judged)
     if waiting is not None:
         run, cause = waiting
         await enqueue_resume(run, cause, is_judged=is_judged)
-    owner_cause = guid
-    if not is_judged:
-        key = "was its owner answered"
-        owner_cause = await journal.step(key, _find_owner_gate, services, guid, repository, number)
-    if owner_cause is not None:
-        await wake_owner(services, journal, repository, number, owner_cause)
-
-
-async def _update_verdict(services: Services, guid: str, repository: RepositoryRef, number: int) -> None:
-    await update.update_verdict(services, repository, number, f"{guid} judged", anew=False)
+    cause = guid if is_judged else await journal.step("was its owner answered", _find_owner_gate, *where)
+    if cause is not None:
+        await wake_owner(services, journal, repository, number, cause)
 
 
 async def _find_owner_gate(services: Services, guid: str, repository: RepositoryRef, number: int) -> str | None:

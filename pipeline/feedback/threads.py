@@ -1,18 +1,22 @@
-"""Records a decision of a person who resolves a thread of Forge, or opens it again."""
+"""Handles that a person resolves a thread of Forge, or opens it again: that decides about its findings."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from domain.commands import RecordThread
 from domain.errors import Behind
 from domain.review.findings import Category, Finding, Severity
 from domain.review.inline_comments import Remark
 from domain.slash.commands import Dismiss
+from domain.slash.verbs import VERBS, Verb
 from memory.findings import feedback, findings
 from memory.repositories import permits
 from memory.runs import checkpoints
 from messages import commands as command_texts
-from pipeline.context import Services
+from pipeline.automation.follow_up import follow_up
+from pipeline.consistent_reads import read_when_visible
+from pipeline.context import DeliveryContext, Services
 from pipeline.gates.actor import load_actor_for, note_assent
 from pipeline.publishing import comments
 from pipeline.verdicts import update
@@ -22,16 +26,27 @@ from safety.authorization import CommandRefusal, RefusalCode, authorise
 RESOLVED = "resolved without a change"
 
 
-async def record_resolution(services: Services, guid: str, command: RecordThread, *, is_early: bool) -> str:
+async def handle_thread(context: DeliveryContext, command: RecordThread) -> str:
+    """Record the resolution and do what follows, as after ``/forge dismiss``; how that ended."""
+    record = partial(_record, context.services, context.guid, command)
+    outcome = await read_when_visible(context.services, context.journal, "note the thread", record, command.root)
+
+    async def show() -> str:
+        return outcome  # the thread shows it already
+
+    return await follow_up(context, command.repository, command.number, VERBS[Verb.dismiss].effects, show)
+
+
+async def _record(services: Services, guid: str, command: RecordThread, root: int | None) -> str:
     """Dismiss the findings of a resolved thread, or take that back when it is opened again; the outcome.
 
-    :param is_early: the thread may be looked up again.
-    :raises Behind: if it may, and GitHub has not shown yet which comment is about which finding.
+    :param root: None once the thread is not looked up again.
+    :raises Behind: if it may be, and GitHub has not shown yet which comment is about which finding.
     """
     carried = await findings.load_by_comment(services.database, command.repository.id, command.number)
     remark = carried.get(command.root)
     if remark is None:
-        if is_early and await findings.has_unplaced(services.database, command.repository.id, command.number):
+        if root is not None and await findings.has_unplaced(services.database, command.repository.id, command.number):
             raise Behind("It is not known yet what this thread is about.", "Forge looks again.")
         return "not a thread of a finding"
     refused = await _find_refusal(services, command)
