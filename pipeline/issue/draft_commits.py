@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from domain.errors import ForgeError
 from domain.github.commits import Signature
 from domain.runs.patches import Areas, ChangeSet, select_blocking
-from pipeline.durable.steps import run_outside_journal
+from pipeline.durable.journal import run_outside_journal
 from pipeline.issue.built_change import BuiltChange
 from pipeline.issue.contract_locks import ContractLocks
 from pipeline.issue.issue_input import PlannedIssue

@@ -10,7 +10,7 @@ from domain.runs.run import Phase
 from domain.runs.testing import Analysis, SuiteVerdict
 from domain.text.redaction import redact_outgoing
 from pipeline.checkout import load_change
-from pipeline.durable.steps import run_outside_journal
+from pipeline.durable.journal import run_outside_journal
 from pipeline.issue.test_result import HeadTestResult
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask

@@ -11,7 +11,7 @@ from domain.runs.plan import TaskId, sort_tasks
 from domain.runs.run import Phase
 from domain.runs.task_result import Worked
 from messages import pull_request as pull_request_texts
-from pipeline.durable.steps import run_outside_journal
+from pipeline.durable.journal import run_outside_journal
 from pipeline.issue.attempts import Attempts
 from pipeline.issue.built_change import BuiltChange, FinishedTask
 from pipeline.issue.coding.work_item import WorkItem

@@ -13,7 +13,7 @@ from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
 from memory.runs import checkpoints
 from messages import plan as plan_texts
-from pipeline.durable.steps import run_outside_journal
+from pipeline.durable.journal import run_outside_journal
 from pipeline.issue.baseline import establish_baseline
 from pipeline.issue.issue_input import IssueRunInput, PlannedIssue, load_snapshot
 from pipeline.issue.run_end import RunEnd, end_unfinished, end_without_model

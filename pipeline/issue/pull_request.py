@@ -14,7 +14,7 @@ from memory.deliveries import pushes
 from memory.reservations import reservations
 from messages import pull_request as pull_request_texts
 from messages.pull_request import PullRequestDescription, TaskReport
-from pipeline.durable.steps import run_outside_journal
+from pipeline.durable.journal import run_outside_journal
 from pipeline.gates.ask import list_conditions
 from pipeline.issue.branch import BranchPusher, PushedBranch
 from pipeline.issue.built_change import BuiltChange

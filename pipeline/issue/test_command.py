@@ -16,8 +16,7 @@ from messages import tests as test_texts
 from messages.review import CheckText
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.queues import enqueue
-from pipeline.durable.workflows import TEST
+from pipeline.durable.queues import TEST, enqueue
 from pipeline.issue.avoidance import AvoidanceTerms, load_terms
 from pipeline.issue.head_test_news import HeadTestNews
 from pipeline.issue.testing import HeadTester

@@ -8,8 +8,7 @@ from memory.learned import reflections
 from memory.ledger import ledger
 from memory.runs import runs
 from pipeline.context import Services
-from pipeline.durable.queues import enqueue
-from pipeline.durable.workflows import REFLECT
+from pipeline.durable.queues import REFLECT, enqueue
 from safety.reflection_triggers import Moment, find_moments
 
 _OVERLAP = timedelta(minutes=1)

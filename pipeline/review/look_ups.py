@@ -17,7 +17,7 @@ from agents.review.model.look_ups import LookedUpReport, ReviewAnswer, allot, li
 from agents.review.model.proof import MOST_PROVED
 from agents.review.model.questions import ReviewQuestion
 from domain.config.configuration import Configuration
-from pipeline.durable.steps import run_outside_journal
+from pipeline.durable.journal import run_outside_journal
 from pipeline.model_calls.agent_journal import AgentSteps
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.review.question_plan import PreparedQuestions

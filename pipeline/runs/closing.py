@@ -13,8 +13,7 @@ from memory.reservations import reservations
 from memory.runs import runs, waits
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.queues import enqueue
-from pipeline.durable.workflows import CLOSE_RUN
+from pipeline.durable.queues import CLOSE_RUN, enqueue
 from pipeline.gates import ask
 from pipeline.publishing import run_check
 from pipeline.runs.status import close_status

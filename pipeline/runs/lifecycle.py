@@ -25,8 +25,7 @@ from domain.runs.run import Phase, ReasonCode, Run, RunState
 from memory.reservations import reservations
 from memory.runs import checkpoints, phases, runs
 from pipeline.context import Services
-from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.steps import run_outside_journal
+from pipeline.durable.journal import WorkflowJournal, run_outside_journal
 from pipeline.gates.ask import WaitingForGate, show_closed_gates
 from pipeline.maintenance.purge import purge_copies
 from pipeline.model_calls.memories import settle_memories

@@ -7,7 +7,7 @@ from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
 
 from domain.errors import DatabaseUnavailable
 from memory.db.engine import Engine, is_outage
-from pipeline.durable.workflows import (
+from pipeline.durable.queues import (
     APP_VERSION,
     DELIVERIES,
     DELIVERY,

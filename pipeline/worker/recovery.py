@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dbos import DBOS
 from dbos._dbos import _get_dbos_instance  # pyright: ignore[reportPrivateUsage]
 
-from pipeline.durable.workflows import APP_VERSION, RUNS, Workflow
+from pipeline.durable.queues import APP_VERSION, RUNS, Workflow
 
 
 def requeue_work(executor_id: str) -> None:

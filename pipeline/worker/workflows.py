@@ -12,8 +12,7 @@ from pipeline.automation.workflow import AutomationRun
 from pipeline.context import Services
 from pipeline.deliveries.dispatch import dispatch
 from pipeline.deployment.production.workflow import ProblemRun, hold_deployment
-from pipeline.durable.queues import enqueue_resume
-from pipeline.durable.workflows import (
+from pipeline.durable.queues import (
     ANSWER,
     AUTOMATE,
     CLOSE_RUN,
@@ -28,6 +27,7 @@ from pipeline.durable.workflows import (
     RUN,
     TEST,
     Workflow,
+    enqueue_resume,
 )
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.feedback.answers.workflow import answer_request

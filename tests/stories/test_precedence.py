@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from dbos import DBOS, EnqueueOptions
 
-from pipeline.durable.workflows import DELIVERY
+from pipeline.durable.queues import DELIVERY
 from pipeline.worker.queues import FEW, give_way
 from pipeline.worker.recovery import count_in_flight
 from tests.stories.driver import PATIENCE, Story

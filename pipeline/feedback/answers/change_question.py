@@ -11,7 +11,7 @@ from domain.config.configuration import Configuration
 from domain.gates import digest
 from domain.runs.run import Phase
 from messages import code_answers as texts
-from pipeline.durable.steps import run_outside_journal
+from pipeline.durable.journal import run_outside_journal
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.run_context import RunContext
 

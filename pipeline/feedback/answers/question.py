@@ -14,7 +14,7 @@ from domain.slash.verbs import Verb
 from domain.text.redaction import redact_outgoing
 from messages import code_answers as texts
 from pipeline.checkout import load_change
-from pipeline.durable.steps import run_outside_journal
+from pipeline.durable.journal import run_outside_journal
 from pipeline.model_calls.agent_journal import AgentSteps
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.run_context import RunContext

@@ -13,7 +13,7 @@ from domain.value import Value
 from messages import code_answers
 from messages import walkthroughs as texts
 from pipeline.checkout import load_change
-from pipeline.durable.steps import run_outside_journal
+from pipeline.durable.journal import run_outside_journal
 from pipeline.feedback.answers.change_question import ask_about_change
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.publishing import comments

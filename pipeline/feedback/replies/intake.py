@@ -12,8 +12,7 @@ from memory.ledger import ledger
 from memory.runs import checkpoints, runs
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.queues import enqueue
-from pipeline.durable.workflows import READ_REPLY
+from pipeline.durable.queues import READ_REPLY, enqueue
 from pipeline.feedback.answers.request import find_open_question
 from pipeline.feedback.replies.remarks import handle_remark, is_mentioned
 from pipeline.publishing import comments

@@ -9,7 +9,7 @@ from domain.config.configuration import Configuration
 from domain.gates import digest
 from domain.runs.task_result import Worked
 from domain.text.redaction import redact_outgoing
-from pipeline.durable.steps import run_outside_journal
+from pipeline.durable.journal import run_outside_journal
 from pipeline.issue.coding.external_work import work_in_shadow
 from pipeline.issue.coding.mode_notice import add_notice
 from pipeline.issue.coding.own_agent import CodingAgent, build_calls

@@ -17,7 +17,7 @@ from domain.runs.work_checkpoint import (
 )
 from memory.runs import work_checkpoints
 from memory.runs.work_checkpoints import ChainMoved, CheckpointTooLarge
-from pipeline.durable.steps import run_outside_journal
+from pipeline.durable.journal import run_outside_journal
 from pipeline.issue.coding.work_item import load_history
 from pipeline.run_context import RunContext
 

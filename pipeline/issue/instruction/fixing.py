@@ -15,7 +15,7 @@ from domain.runs.task_result import Worked
 from messages import fixes as texts
 from messages.fixes import FixOutcome, FixState
 from messages.instructions import explain_end
-from pipeline.durable.steps import run_outside_journal
+from pipeline.durable.journal import run_outside_journal
 from pipeline.issue.built_change import BuiltChange, FinishedTask
 from pipeline.issue.draft_commits import DraftCommits
 from pipeline.issue.implementation import Implementation
