@@ -20,7 +20,7 @@ from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.publishing.issue_comment import IssueStatus
-from pipeline.publishing.progress import ProgressUpdates
+from pipeline.publishing.publisher import ProgressUpdates
 from workspace.mirror import Mirror
 
 T = TypeVar("T")

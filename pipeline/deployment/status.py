@@ -11,9 +11,9 @@ from memory.deployments import deployments
 from messages import deployments as texts
 from messages.deployments import DeploymentReport
 from pipeline.deployment.plan import DeploymentPlan
-from pipeline.publishing.deployment_check import DeploymentCheck
 from pipeline.publishing.deployment_record import (
     REPORTED,
+    DeploymentCheck,
     GitHubRecord,
     close_deployment,
     load_deployment,

@@ -16,7 +16,7 @@ from pipeline.issue.failure_analysis import FailureAnalysis
 from pipeline.issue.head_examination import HeadExamination
 from pipeline.issue.red_checks import WorkflowResults
 from pipeline.issue.test_result import HeadTestResult
-from pipeline.publishing.progress import ProgressUpdates
+from pipeline.publishing.publisher import ProgressUpdates
 from pipeline.publishing.test_check import HeadTestCheck
 from pipeline.run_context import RunContext, run_while_current
 from pipeline.verdicts.earlier_tests import EarlierTestRuns

@@ -37,7 +37,7 @@ async def ensure_check(
 async def update_check(
     services: Services, run: Run, creation: str, check: CheckRun, tested: TestedHead | None = None
 ) -> None:
-    """Show progress in a check: see :class:`pipeline.publishing.progress.ProgressUpdates`.
+    """Show progress in a check: see :class:`pipeline.publishing.publisher.ProgressUpdates`.
 
     :param creation: names its creation.
     """

@@ -47,7 +47,7 @@ async def show_progress(services: Services, run: Run, step: str, doing: str, pos
 
 
 async def show_so_far(services: Services, run: Run, text: CheckText) -> None:
-    """Show what is known while the run goes on; see :class:`pipeline.publishing.progress.ProgressUpdates`."""
+    """Show what is known while the run goes on; see :class:`pipeline.publishing.publisher.ProgressUpdates`."""
     await update_check(services, run, _CREATION, _build_check(run, "in_progress", text))
 
 

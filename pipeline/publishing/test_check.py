@@ -43,7 +43,7 @@ class HeadTestCheck:
         await ensure_check(self.services, self.run, self._creation_step, check, self._head_test)
 
     async def show_progress(self, doing: str) -> None:
-        """Show what the tests do now: see :class:`pipeline.publishing.progress.ProgressUpdates`."""
+        """Show what the tests do now: see :class:`pipeline.publishing.publisher.ProgressUpdates`."""
         check = self._build_check("in_progress", test_texts.render_progress(doing), None)
         await update_check(self.services, self.run, self._creation_step, check, self._head_test)
 

@@ -19,7 +19,7 @@ from pipeline.context import Services
 from pipeline.gates.ask import show_gates
 from pipeline.publishing import run_check
 from pipeline.publishing.checks import requires_check
-from pipeline.publishing.progress import ProgressUpdates
+from pipeline.publishing.publisher import ProgressUpdates
 from pipeline.runs.status import is_unasked, open_status
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.settings import NotReviewed, NotReviewedKind
