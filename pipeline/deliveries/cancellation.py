@@ -23,8 +23,7 @@ from pipeline.deliveries.deployments import DeploymentStarter
 from pipeline.feedback.reactions import record_thumbs
 from pipeline.gates.actor import keep_authors_of_merge
 from pipeline.maintenance.purge import list_lost_repositories, purge
-from pipeline.runs.closing import close_later, try_to_close
-from pipeline.runs.status import wake_owner
+from pipeline.runs.status import close_later, try_to_close, wake_owner
 
 log = structlog.get_logger(__name__)
 

@@ -31,7 +31,7 @@ from pipeline.maintenance.purge import purge_copies
 from pipeline.model_calls.memories import settle_memories
 from pipeline.publishing import trouble
 from pipeline.run_context import RunContext, make_superseded
-from pipeline.runs.closing import close_later
+from pipeline.runs.status import close_later
 
 
 async def enter_phase(context: RunContext, phase: Phase, turn: int = 1) -> None:

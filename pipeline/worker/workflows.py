@@ -35,7 +35,7 @@ from pipeline.feedback.replies.workflow import ReplyWorkflow
 from pipeline.issue.test_command import HeadTest
 from pipeline.learning.consolidation import ConsolidationRun
 from pipeline.learning.reflection import ReflectionRun
-from pipeline.runs.closing import close_run
+from pipeline.runs.status import close_run
 from pipeline.worker.run_work import UNKNOWN, work_on_run
 from safety.reflection_triggers import Moment
 
