@@ -28,9 +28,8 @@ from memory.deployments import deployments
 from memory.gates import gates
 from messages import deployments as texts
 from pipeline.deployment.plan import DeploymentPlan
+from pipeline.deployment.service import BaselineReader, DeployTransport, Watcher
 from pipeline.deployment.status import DeploymentStatus
-from pipeline.deployment.transport import DeployTransport
-from pipeline.deployment.watching import BaselineReader, Watcher
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.publishing.deployment_record import GitHubRecord
 from pipeline.run_context import RunContext

@@ -11,7 +11,7 @@ from pipeline.durable.journal import WorkflowJournal
 from pipeline.issue.instruction.workflow import InstructionRun
 from pipeline.issue.status_comment import is_end_shown
 from pipeline.issue.workflow import IssueRun
-from pipeline.learning.reflection_queue import reflect_if_ended
+from pipeline.learning.reflection_input import reflect_if_ended
 from pipeline.review.workflow import ReviewRun
 from pipeline.runs.status import end_derailed, wake_next, wake_owner
 
