@@ -14,8 +14,14 @@ from memory.findings import feedback, findings
 from memory.runs import checkpoints, runs
 from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services
-from pipeline.review.avoidance import build_avoidance_check, end_orphaned_scopes
-from pipeline.review.base_branch import add_base, build_for_base, leave_to_base, list_already
+from pipeline.review.base_branch import (
+    add_base,
+    build_avoidance_check,
+    build_for_base,
+    end_orphaned_scopes,
+    leave_to_base,
+    list_already,
+)
 from pipeline.run_context import run_while_current
 from pipeline.verdicts.settings import RunSettings, is_own_pull_request
 from pipeline.verdicts.suppression import apply_dismissals

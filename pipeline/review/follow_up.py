@@ -1,22 +1,26 @@
 """Does what follows the verdict of a review: late dismissals, threads of findings that are gone, their uptake."""
 
-from collections.abc import Collection
+import asyncio
+from collections.abc import Collection, Sequence
 from functools import partial
 
 import structlog
 
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.importance import Importance, use_importance
+from domain.review.review import Conclusion
 from domain.runs.run import Run
 from memory.findings import feedback
 from memory.runs import checkpoints, runs
 from messages import review as review_texts
 from pipeline.checkout import fetch_mirror
+from pipeline.config import check, memory_file, parsing
+from pipeline.config.check import ConfigCheck, check_configuration
 from pipeline.context import Services
 from pipeline.feedback.reactions import record_uptake
-from pipeline.publishing import reviews
+from pipeline.publishing import reviews, run_check
 from pipeline.verdicts import threads
-from pipeline.verdicts.settings import RunSettings
+from pipeline.verdicts.settings import RunSettings, load_configuration
 from pipeline.verdicts.settlement import settle_found_gone
 from pipeline.verdicts.update import update_verdict
 
@@ -68,3 +72,32 @@ async def _retell_overtaken(services: Services, run: Run) -> None:
     for other in (each.run for each in past if each.run.id < run.id and each.run.head_sha != run.head_sha):
         if await reviews.retell(services, other, partial(review_texts.render_overtaken, head_sha=run.head_sha)):
             return
+
+
+def list_own(paths: Collection[str]) -> list[str]:
+    """The files by which people steer Forge, or nearly so; a change of one gets the check ``Forge / config``."""
+    return sorted(path for path in paths if path in {parsing.PATH, memory_file.PATH} or check.is_misplaced(path))
+
+
+async def check_files(services: Services, run: Run, touched: Sequence[str]) -> Conclusion:
+    """Check Forge's own files as the pull request has them, and show it; they take no effect.
+
+    :param touched: those of :func:`list_own` that it changes; at least one.
+    """
+    at_head = await (await fetch_mirror(services, run)).read(run.head_sha, touched)
+    found: list[ConfigCheck] = []
+    if parsing.PATH in touched:
+        loaded = await load_configuration(services, run)
+        ceilings = services.ceilings.of_configuration
+        there = at_head.get(parsing.PATH)
+        allowed = services.notices.list_allowed(run.repository)
+        known = (loaded.configuration, loaded.below, ceilings, allowed, services.public_url)
+        found.append(await asyncio.to_thread(check_configuration, there, *known))
+    if memory_file.PATH in touched:
+        found.append(await memory_file.check(services, run.repository, at_head.get(memory_file.PATH)))
+    found += check.check_misplaced(at_head)
+    if not found:
+        return Conclusion.success
+    shown = memory_file.merge_checks(found)
+    await run_check.show_configuration(services, run, shown.conclusion, shown.text, shown.annotations)
+    return shown.conclusion

@@ -14,8 +14,8 @@ from pipeline.publishing.reviews import PostedReview
 from pipeline.review import follow_up
 from pipeline.review.analysis import ReviewAnalysis
 from pipeline.review.comments import record_comments
+from pipeline.review.follow_up import check_files, list_own
 from pipeline.review.model_layer import ModelLayer
-from pipeline.review.own_files import check_files, list_own
 from pipeline.review.status import ReviewStatus
 from pipeline.review.verdict import ReviewVerdict
 from pipeline.runs.lifecycle import RunWorkflow
