@@ -17,7 +17,7 @@ from pipeline.issue.coding.work_item import WorkItem
 from pipeline.issue.draft_commits import DraftBase
 from pipeline.issue.help_needed import HelpGate
 from pipeline.issue.recovery import Recoveries
-from pipeline.issue.run_end import RunEnd, end_unfinished
+from pipeline.issue.status_comment import RunEnd, end_unfinished
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
 

@@ -14,7 +14,7 @@ from messages import plan as plan_texts
 from pipeline.issue.comparable_test import BaseCoverages
 from pipeline.issue.help_needed import HelpGate
 from pipeline.issue.issue_input import IssueRunInput
-from pipeline.issue.run_end import REFUSAL_REASONS, RunEnd
+from pipeline.issue.status_comment import REFUSAL_REASONS, RunEnd
 from pipeline.run_context import RunContext, describe_place, run_while_current
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot

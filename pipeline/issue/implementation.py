@@ -13,11 +13,10 @@ from domain.runs.task_result import Worked
 from messages import pull_request as pull_request_texts
 from pipeline.durable.journal import run_outside_journal
 from pipeline.issue.attempts import Attempts
-from pipeline.issue.built_change import BuiltChange, FinishedTask
 from pipeline.issue.coding.work_item import WorkItem
-from pipeline.issue.draft_commits import DraftCommits
+from pipeline.issue.draft_commits import BuiltChange, DraftCommits, FinishedTask
 from pipeline.issue.issue_input import load_conventions
-from pipeline.issue.run_end import RunEnd, end_without_model
+from pipeline.issue.status_comment import RunEnd, end_without_model
 from pipeline.run_context import RunContext
 from safety.guards import TaskKind
 

@@ -16,7 +16,7 @@ from messages import plan as plan_texts
 from pipeline.durable.journal import run_outside_journal
 from pipeline.issue.baseline import establish_baseline
 from pipeline.issue.issue_input import IssueRunInput, PlannedIssue, load_snapshot
-from pipeline.issue.run_end import RunEnd, end_unfinished, end_without_model
+from pipeline.issue.status_comment import RunEnd, end_unfinished, end_without_model
 from pipeline.model_calls.agent_journal import AgentSteps
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask

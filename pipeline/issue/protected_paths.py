@@ -10,7 +10,7 @@ from domain.verdicts import Reason
 from messages import plan as plan_texts
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.issue.issue_input import PlannedIssue
-from pipeline.issue.run_end import REFUSAL_REASONS, RunEnd
+from pipeline.issue.status_comment import REFUSAL_REASONS, RunEnd
 from pipeline.run_context import RunContext
 from safety.avoidance_gates import build_request, default_options
 from safety.plan_risk import list_grantable

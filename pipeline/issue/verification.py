@@ -12,7 +12,7 @@ from messages import tests as test_texts
 from messages.pull_request import VerifiedResult
 from pipeline.gates.ask import list_conditions
 from pipeline.issue.avoidance import AvoidanceTerms
-from pipeline.issue.built_change import BuiltChange
+from pipeline.issue.draft_commits import BuiltChange
 from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.pull_request_state import PullRequestStateLoader
 from pipeline.issue.red_checks import RedCheck, load_red_checks_of_run, run_again

@@ -14,8 +14,7 @@ from pipeline.issue.draft_commits import DraftCommits
 from pipeline.issue.issue_input import IssueRunInput, PlannedIssue, read_issue
 from pipeline.issue.plan_approval import approve_plan
 from pipeline.issue.planning import make_plan, post_plan
-from pipeline.issue.run_end import RunEnd
-from pipeline.issue.status_comment import StatusComment
+from pipeline.issue.status_comment import RunEnd, StatusComment
 from pipeline.publishing import test_check
 from pipeline.runs.lifecycle import RunWorkflow
 from pipeline.runs.status import close_status

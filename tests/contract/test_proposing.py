@@ -20,7 +20,7 @@ from memory.runs.runs import Candidate
 from messages.pull_request import push_refused
 from messages.pushes import UNSIGNED, explain_refused_push
 from pipeline.context import Services
-from pipeline.issue.branch import MAX_NAMES, BranchPusher, NotProposed, PushedBranch
+from pipeline.issue.pull_request import MAX_NAMES, BranchPusher, NotProposed, PushedBranch
 from pipeline.publishing.pull_requests import find_signed
 from tests.contract.stage import Stage
 from tests.databases import create_database

@@ -12,7 +12,7 @@ from domain.runs.run import Phase
 from domain.text.redaction import redact_outgoing
 from messages import updates as texts
 from pipeline.durable.journal import run_outside_journal
-from pipeline.issue.run_end import RunEnd, end_unfinished
+from pipeline.issue.status_comment import RunEnd, end_unfinished
 from pipeline.model_calls.agent_journal import AgentSteps
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask

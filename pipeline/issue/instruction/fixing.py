@@ -16,13 +16,12 @@ from messages import fixes as texts
 from messages.fixes import FixOutcome, FixState
 from messages.instructions import explain_end
 from pipeline.durable.journal import run_outside_journal
-from pipeline.issue.built_change import BuiltChange, FinishedTask
-from pipeline.issue.draft_commits import DraftCommits
+from pipeline.issue.draft_commits import BuiltChange, DraftCommits, FinishedTask
 from pipeline.issue.implementation import Implementation
 from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
 from pipeline.issue.instruction.goal import FixGoal
 from pipeline.issue.instruction.work import InstructionWork, Made
-from pipeline.issue.run_end import RunEnd
+from pipeline.issue.status_comment import RunEnd
 from pipeline.verdicts.settlement import settle_gone
 from safety.autofix import apply_all
 from workspace.patches.tree import load_tree

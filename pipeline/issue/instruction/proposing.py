@@ -11,7 +11,7 @@ from pipeline.context import Services
 from pipeline.issue.instruction.delivery import Proposal
 from pipeline.issue.instruction.proven_tests import ProvenTests, keep_proven, list_left_out
 from pipeline.issue.instruction.work import InstructionWork, Made
-from pipeline.issue.run_end import RunEnd
+from pipeline.issue.status_comment import RunEnd
 from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
 

@@ -10,9 +10,8 @@ from domain.runs.plan import Plan, Planned, RatedPlan
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.runs import checkpoints
 from messages import instructions as texts
-from pipeline.issue.built_change import BuiltChange
 from pipeline.issue.contract_locks import ContractLocks
-from pipeline.issue.draft_commits import DraftCommits
+from pipeline.issue.draft_commits import BuiltChange, DraftCommits
 from pipeline.issue.implementation import Implementation
 from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
 from pipeline.issue.instruction.proven_tests import ProvenTests
@@ -21,7 +20,7 @@ from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.plan_approval import approve_plan
 from pipeline.issue.planning import run_planner
 from pipeline.issue.protected_paths import GrantedPaths
-from pipeline.issue.run_end import RunEnd, end_unfinished
+from pipeline.issue.status_comment import RunEnd, end_unfinished
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import enter_phase, leave_phase
 from safety.plan_risk import is_small, list_grantable, needs_approval, rate_plan

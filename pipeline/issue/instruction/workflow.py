@@ -20,7 +20,7 @@ from pipeline.issue.instruction.undo import keep_commit, prepare_undo
 from pipeline.issue.instruction.update import BaseUpdate
 from pipeline.issue.instruction.work import InstructionWork, Made
 from pipeline.issue.red_checks import RedChecks, run_again_once
-from pipeline.issue.run_end import RunEnd
+from pipeline.issue.status_comment import RunEnd
 from pipeline.publishing.instructions import (
     Instruction,
     answer_instruction,
