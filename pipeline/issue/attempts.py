@@ -11,8 +11,7 @@ from domain.runs.patches import NO_CHANGES
 from domain.runs.recovery import AgentMake
 from domain.runs.task_result import Worked
 from pipeline.issue.coding.external_agent import ExternalAgent
-from pipeline.issue.coding.interactive_agent import InteractiveAgent
-from pipeline.issue.coding.own_agent import CodingAgent
+from pipeline.issue.coding.own_agent import CodingAgent, InteractiveAgent
 from pipeline.issue.coding.work_item import WorkItem
 from pipeline.issue.draft_commits import DraftBase
 from pipeline.issue.help_needed import HelpGate

@@ -11,7 +11,7 @@ from domain.runs.testing import TestRun, shows_nothing
 from memory.runs import checkpoints
 from messages import baseline as baseline_texts
 from messages import plan as plan_texts
-from pipeline.issue.comparable_test import BaseCoverages
+from pipeline.issue.head_examination import BaseCoverages
 from pipeline.issue.help_needed import HelpGate
 from pipeline.issue.issue_input import IssueRunInput
 from pipeline.issue.status_comment import REFUSAL_REASONS, RunEnd

@@ -11,7 +11,7 @@ from domain.runs.testing import Analysis, SuiteVerdict
 from domain.text.redaction import redact_outgoing
 from pipeline.checkout import load_change
 from pipeline.durable.journal import run_outside_journal
-from pipeline.issue.test_result import HeadTestResult
+from pipeline.issue.head_examination import HeadTestResult
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask
 from pipeline.model_calls.memories import RecallTopic

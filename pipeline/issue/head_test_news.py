@@ -11,9 +11,9 @@ from messages.pull_request import Progress
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
+from pipeline.issue.head_examination import HeadTestResult
 from pipeline.issue.pull_request_state import PullRequestResult, PullRequestStateLoader
 from pipeline.issue.status_comment import name_final_step
-from pipeline.issue.test_result import HeadTestResult
 from pipeline.issue.verification import build_result
 from pipeline.run_context import RunContext
 from pipeline.verdicts.earlier_tests import find_lost_tests

@@ -18,7 +18,7 @@ from memory.runs import checkpoints, runs
 from messages import pull_request as pull_request_texts
 from messages.pull_request import VerifiedResult
 from pipeline.issue.draft_commits import BuiltChange
-from pipeline.issue.test_result import HeadTestResult
+from pipeline.issue.head_examination import HeadTestResult
 from pipeline.publishing import pull_requests
 from pipeline.publishing.publisher import write_once
 from pipeline.run_context import RunContext

@@ -18,8 +18,8 @@ from messages import tests as test_texts
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.issue.avoidance import find_hidden_failures
 from pipeline.issue.coding.work_item import WorkItem, describe_recent
+from pipeline.issue.head_examination import HeadTestResult
 from pipeline.issue.status_comment import RunEnd
-from pipeline.issue.test_result import HeadTestResult
 from pipeline.run_context import RunContext, run_while_current
 from safety.gates import build_request
 

@@ -11,11 +11,9 @@ from memory.ledger import ledger
 from messages import tests as test_texts
 from pipeline.automation.level import load_level
 from pipeline.issue.avoidance import AvoidanceTerms
-from pipeline.issue.comparable_test import BaseCoverages, ComparedRun
 from pipeline.issue.failure_analysis import FailureAnalysis
-from pipeline.issue.head_examination import HeadExamination
+from pipeline.issue.head_examination import BaseCoverages, ComparedRun, HeadExamination, HeadTestResult
 from pipeline.issue.red_checks import WorkflowResults
-from pipeline.issue.test_result import HeadTestResult
 from pipeline.publishing.publisher import ProgressUpdates
 from pipeline.publishing.test_check import HeadTestCheck
 from pipeline.run_context import RunContext, run_while_current

@@ -13,10 +13,10 @@ from messages.pull_request import VerifiedResult
 from pipeline.gates.ask import list_conditions
 from pipeline.issue.avoidance import AvoidanceTerms
 from pipeline.issue.draft_commits import BuiltChange
+from pipeline.issue.head_examination import HeadTestResult
 from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.pull_request_state import PullRequestStateLoader
 from pipeline.issue.red_checks import RedCheck, load_red_checks_of_run, run_again
-from pipeline.issue.test_result import HeadTestResult
 from pipeline.issue.testing import HeadTester
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import load_request

@@ -1,16 +1,20 @@
-"""Runs the implementer on one piece of a plan, in a draft."""
+"""Has Forge's own implementer carry out a task in interactive mode: it may run commands on its draft."""
 
-from dataclasses import dataclass
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 
 from agents.coding.draft_steps import OnDraft, carry_over
 from agents.coding.implementer import ImplementationTask, build_agent, build_assignment
 from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck, run_agent
+from agents.loop.tools.run_command import could_not_run, make_run_command
 from agents.loop.tools.tool import Tool
 from domain.config.configuration import Configuration
+from domain.runs.plan import LONGEST_WORDS
 from domain.runs.run import Phase
 from domain.runs.task_result import Worked
 from domain.text.redaction import redact_outgoing
+from pipeline.issue.coding.command_shadow import CommandShadow
 from pipeline.issue.coding.draft_checks import DraftChecks
 from pipeline.issue.coding.work_item import WorkItem
 from pipeline.model_calls.agent_journal import AgentSteps
@@ -19,6 +23,46 @@ from pipeline.model_calls.guards import GuardedTask
 from pipeline.model_calls.memories import RecallTopic
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
+from workspace.sandbox.sandbox import LANDLOCK
+
+_NO_SANDBOX = "Interactive mode needs sandbox level 2; at level {} the agent worked without commands."
+_NONE_ALLOWED = "Interactive mode needs `execution.commands`; the agent worked without commands."
+_FAILED = "Commands could not be run for this in interactive mode; the agent worked without them."
+
+
+@dataclass(frozen=True)
+class InteractiveAgent:
+    """The implementer with commands, within one run."""
+
+    context: RunContext
+    configuration: Configuration
+
+    async def work(self, item: WorkItem, draft: Draft, model: LanguageModel) -> Done[Worked] | Stuck | Stopped:
+        """Work on one piece; what changes is in the draft afterwards. Where no command can run, it works without.
+
+        :raises WaitingForGate: if a person has to decide first.
+        """
+        level = self.context.services.toolbox.sandbox.strongest().level
+        allowed = self.configuration.commands_of_agents
+        own = CodingAgent(self.context, self.configuration)
+        if level < LANDLOCK:
+            return add_notice(await own.work(item, draft, model), _NO_SANDBOX.format(level))
+        if not allowed:
+            return add_notice(await own.work(item, draft, model), _NONE_ALLOWED)
+        async with AsyncExitStack() as stack:
+            shadow = CommandShadow(self.context, self.configuration, draft, stack)
+            says_words = not self.configuration.review.never_send
+            tool = make_run_command(shadow.run, allowed, redact=redact_outgoing, says_words=says_words)
+            done = await own.work(item, draft, model, tool)
+        return add_notice(done, _FAILED) if isinstance(done, Done) and could_not_run(done.past) else done
+
+
+def add_notice(done: Done[Worked] | Stuck | Stopped, notice: str) -> Done[Worked] | Stuck | Stopped:
+    """What an agent handed in, with a notice before its summary."""
+    if not isinstance(done, Done):
+        return done
+    summary = f"{notice} {done.value.summary}"[:LONGEST_WORDS]
+    return replace(done, value=done.value.model_copy(update={"summary": summary}))
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ from domain.review.findings import Severity
 from domain.runs.patches import ChangeSet, Violation, select_blocking, select_reported
 from domain.runs.work_checkpoint import CheckpointCause
 from pipeline.issue.avoidance import find_hidden_failures
-from pipeline.issue.coding.shadow_work import ShadowWork, describe_end, set_up_shadow
 from pipeline.issue.coding.work_item import WorkHistory
-from pipeline.issue.coding.work_keeper import CannotKeep, WorkKeeper
+from pipeline.issue.coding.work_keeper import CannotKeep, ShadowWork, WorkKeeper, describe_end, set_up_shadow
 from pipeline.run_context import RunContext
 from workspace.checkout import Checkout
 from workspace.draft import Draft
