@@ -7,7 +7,7 @@ from structlog.contextvars import bound_contextvars
 
 from domain.config.configuration import Configuration
 from domain.errors import ForgeError, Superseded
-from domain.review.review import Conclusion, RiskLevel
+from domain.review.review import RiskLevel
 from domain.runs.run import RepositoryRef, Run
 from domain.value import Value
 from memory.repositories import permits
@@ -121,7 +121,7 @@ class HeadTest:
         services, run = self._context.services, self._context.run
         check = HeadTestCheck(services, run, run.head_sha, self._occasion)
         try:
-            await self._context.journal.step("give up", check.give_up, text, Conclusion.action_required)
+            await self._context.journal.step("give up", check.give_up, text)
         except Superseded:
             return await self._close()
         except ForgeError as error:

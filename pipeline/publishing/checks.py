@@ -12,6 +12,33 @@ from pipeline.publishing.publisher import answer_once, write_once
 from safety.required_checks import is_required
 
 
+def build_check(
+    name: str,
+    head_sha: str,
+    external_id: str,
+    text: CheckText,
+    conclusion: Conclusion | None = None,
+    status: str = "in_progress",
+) -> CheckRun:
+    """A check without the secrets of this process.
+
+    :param external_id: by which it is found after a crash.
+    :param status: as long as it has no conclusion.
+    """
+    return CheckRun.model_validate(
+        {
+            "name": name,
+            "head_sha": head_sha,
+            "external_id": external_id,
+            "status": status if conclusion is None else "completed",
+            "title": redact_outgoing(text.title),
+            "summary": redact_outgoing(text.summary),
+            "text": redact_outgoing(text.text),
+            "conclusion": conclusion,
+        }
+    )
+
+
 async def ensure_check(
     services: Services, run: Run, step: str, check: CheckRun, tested: TestedHead | None = None
 ) -> tuple[int, bool]:
@@ -74,15 +101,7 @@ async def report(
     text: CheckText,
 ) -> None:
     """Create a complete check on a head that no run is about, once per delivery."""
-    check = CheckRun(
-        name=name,
-        head_sha=head_sha,
-        external_id=guid,
-        status="completed",
-        title=redact_outgoing(text.title),
-        summary=redact_outgoing(text.summary),
-        conclusion=conclusion,
-    )
+    check = build_check(name, head_sha, guid, text, conclusion)
 
     async def find() -> int | None:
         return await _find_id(services, repository, head_sha, guid)

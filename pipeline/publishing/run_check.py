@@ -17,7 +17,7 @@ from messages import config as config_texts
 from messages import review as review_texts
 from messages.review import CheckText
 from pipeline.context import Services
-from pipeline.publishing.checks import complete_check, ensure_check, update_check
+from pipeline.publishing.checks import build_check, complete_check, ensure_check, update_check
 from pipeline.publishing.publisher import NO_ID, PostLater, post_progress_once
 
 CONCLUDED = "concluded"
@@ -36,19 +36,19 @@ _LEVELS = {
 
 async def open_check(services: Services, run: Run) -> None:
     """Create the run's check, queued: the first sign people see."""
-    await ensure_check(services, run, _CREATION, _build_check(run, "queued", review_texts.QUEUED))
+    await ensure_check(services, run, _CREATION, _build_check(run, review_texts.QUEUED, status="queued"))
 
 
 async def show_progress(services: Services, run: Run, step: str, doing: str, post_later: PostLater) -> None:
     """Show on the check what the run does now. Creates the check if there is none."""
-    check = _build_check(run, "in_progress", review_texts.render_progress(doing))
+    check = _build_check(run, review_texts.render_progress(doing))
     update = partial(update_check, services, run, _CREATION, check)
     await post_progress_once(services, run, step, "check", NO_ID, update, post_later)
 
 
 async def show_so_far(services: Services, run: Run, text: CheckText) -> None:
     """Show what is known while the run goes on; see :class:`pipeline.publishing.publisher.ProgressUpdates`."""
-    await update_check(services, run, _CREATION, _build_check(run, "in_progress", text))
+    await update_check(services, run, _CREATION, _build_check(run, text))
 
 
 async def show_answer(services: Services, run: Run, cause: str, text: CheckText) -> None:
@@ -56,7 +56,7 @@ async def show_answer(services: Services, run: Run, cause: str, text: CheckText)
 
     :param cause: the gate; each shows it once.
     """
-    check = _build_check(run, "in_progress", text)
+    check = _build_check(run, text)
     await complete_check(services, run, _CREATION, f"answered at {cause}", check)
 
 
@@ -68,7 +68,8 @@ async def conclude(
     :param annotated: findings that become annotations.
     """
     conclusion, text = await _agree_with_same_head(services, run, conclusion, text)
-    await _complete(services, run, CONCLUDED, conclusion, text, _build_annotations(annotated))
+    check = _build_check(run, text, conclusion).model_copy(update={"annotations": _build_annotations(annotated)})
+    await complete_check(services, run, _CREATION, CONCLUDED, check)
 
 
 async def conclude_again(services: Services, run: Run, cause: str, conclusion: Conclusion, text: CheckText) -> None:
@@ -77,19 +78,8 @@ async def conclude_again(services: Services, run: Run, cause: str, conclusion: C
     :param cause: the delivery behind it; each changes it once.
     """
     conclusion, text = await _agree_with_same_head(services, run, conclusion, text)
-    await _complete(services, run, f"concluded by {cause}", conclusion, text)
-
-
-async def _complete(
-    services: Services,
-    run: Run,
-    step: str,
-    conclusion: Conclusion,
-    text: CheckText,
-    annotations: tuple[Annotation, ...] = (),
-) -> None:
-    check = _build_check(run, "completed", text, conclusion, annotations)
-    await complete_check(services, run, _CREATION, step, check)
+    check = _build_check(run, text, conclusion)
+    await complete_check(services, run, _CREATION, f"concluded by {cause}", check)
 
 
 async def close(services: Services, run: Run) -> None:
@@ -108,7 +98,7 @@ async def close(services: Services, run: Run) -> None:
         conclusion, text = Conclusion.action_required, review_texts.render_failure(ForgeError(ended.detail), run.id)
     else:
         conclusion, text = Conclusion.cancelled, review_texts.render_cancelled(ended.reason)
-    check = _build_check(run, "completed", text, conclusion)
+    check = _build_check(run, text, conclusion)
     if check_id is not None:
         await services.host.update_check_run(run.repository, check_id, check)
         return
@@ -120,7 +110,7 @@ async def retire(services: Services, run: Run, base: str) -> None:
     """Complete the check of a verdict on a merge into another branch than ``base``, the branch of now."""
     found = await services.host.find_check_run(run.repository, run.head_sha, run.id)
     if found is not None and found.conclusion != Conclusion.cancelled:
-        check = _build_check(run, "completed", review_texts.render_retargeted(base), Conclusion.cancelled)
+        check = _build_check(run, review_texts.render_retargeted(base), Conclusion.cancelled)
         await services.host.update_check_run(run.repository, found.id, check)
 
 
@@ -149,10 +139,8 @@ async def show_configuration(
     services: Services, run: Run, conclusion: Conclusion, text: CheckText, annotations: Sequence[Annotation]
 ) -> None:
     """Create the check on the configuration file, complete at once."""
-    check = _build_check(run, "completed", text, conclusion, tuple(annotations)).model_copy(
-        update={"name": config_texts.CHECK_NAME, "external_id": f"{run.id}:config", "buttons": ()}
-    )
-    await ensure_check(services, run, "configuration", check)
+    check = build_check(config_texts.CHECK_NAME, run.head_sha, f"{run.id}:config", text, conclusion)
+    await ensure_check(services, run, "configuration", check.model_copy(update={"annotations": tuple(annotations)}))
 
 
 async def _shows_end(services: Services, ended: Run, found: CheckRunRef | None) -> bool:
@@ -189,26 +177,10 @@ async def _agree_with_same_head(
 
 
 def _build_check(
-    run: Run,
-    status: str,
-    text: CheckText,
-    conclusion: Conclusion | None = None,
-    annotations: tuple[Annotation, ...] = (),
+    run: Run, text: CheckText, conclusion: Conclusion | None = None, status: str = "in_progress"
 ) -> CheckRun:
-    return CheckRun.model_validate(
-        {
-            "name": run.check_name,
-            "head_sha": run.head_sha,
-            "external_id": run.id,
-            "status": status,
-            "title": redact_outgoing(text.title),
-            "summary": redact_outgoing(text.summary),
-            "text": redact_outgoing(text.text),
-            "conclusion": conclusion,
-            "annotations": annotations,
-            "buttons": (REVIEW_AGAIN,) if conclusion is not None else (),
-        }
-    )
+    check = build_check(run.check_name, run.head_sha, run.id, text, conclusion, status)
+    return check if conclusion is None else check.model_copy(update={"buttons": (REVIEW_AGAIN,)})
 
 
 def _build_annotations(findings: Sequence[Finding]) -> tuple[Annotation, ...]:
