@@ -1,4 +1,4 @@
-"""Examines one head: runs its tests, and looks for what they say and what hides a failure instead of mending it."""
+"""Examines one head: tests it, compares its coverage with its base's, looks for what hides a failure."""
 
 import asyncio
 from collections.abc import Sequence
@@ -92,6 +92,82 @@ class HeadTestResult(Value):
         )
 
 
+@dataclass(frozen=True)
+class HeadExamination:
+    """The examination of one change."""
+
+    context: RunContext
+    configuration: Configuration
+    tester: Tester
+    change: Change
+    terms: AvoidanceTerms
+
+    async def run_tests(self, level: RiskLevel) -> HeadTestResult:
+        """Run the tests in the sandbox, and look at what they say.
+
+        All tests run where those of the base are quick: a selection cannot be compared.
+
+        :param level: the risk of the change, which decides how many of them run otherwise.
+        """
+        bases = BaseCoverages(self.context, self.configuration)
+        base = await bases.find(self.change.merge_base)
+        run = await self._test(level, base)
+        if base is None and is_worth_a_base(run):
+            await self.tester.tell("Measuring what the tests of the base run")
+            base = await bases.measure(self.tester.mirror, self.change.merge_base)
+            run = run if run.runs_all or not base.is_quick else await self._test(level, base)
+        obstacle = find_obstacle(run, base)
+        before, after = None if base is None else base.coverage, run.coverage
+        if obstacle is not None or before is None or after is None:
+            return await self.examine(run, obstacle=obstacle)
+        return await self.examine(run, await asyncio.to_thread(compare_coverage, before, after, self.change))
+
+    async def examine(
+        self, run: TestRun, compared: CoverageComparison | None = None, obstacle: Obstacle | None = None
+    ) -> HeadTestResult:
+        """What a run of the tests came to.
+
+        :param compared: its coverage beside the base's; None if there is nothing to compare.
+        :param obstacle: why there is not, where one side has coverage.
+        """
+        change, mirror = self.change, self.tester.mirror
+        files = (await Snapshot.of(mirror, change.head_sha)).files
+        changed = [each.path for each in change.touched if each.path in files]
+        found = await find_avoidance(self.context, mirror, change)
+        said = await EarlierTestRuns(
+            self.context.services, self.context.run, self.configuration, self.tester.tell
+        ).find_or_run(mirror, change)
+        lost = self._find_loss(compared, obstacle, found)
+        return HeadTestResult(
+            head=change.head_sha,
+            run=run,
+            analyses=await asyncio.to_thread(classify_failures, run, files),
+            missing=missing_tests.find_missing_tests(run, changed),
+            weakened=(*await list_lost_tests(self.context, said, change), *list_required_fixes((*lost, *found))),
+            earlier=said,
+            compared=compared,
+            obstacle=obstacle,
+            needs_person=bool(list_certain(lost)) and self.terms.on_loss is AvoidanceReaction.gate,
+        )
+
+    async def _test(self, level: RiskLevel, base: BaseCoverage | None) -> TestRun:
+        if base is None or not base.is_quick:
+            return await self.tester.test(self.change, level)
+        why_all = test_texts.explain_all_tests(base.seconds)
+        return await replace(self.tester, why_all=why_all).test(self.change, level)
+
+    def _find_loss(
+        self, compared: CoverageComparison | None, obstacle: Obstacle | None, found: Sequence[Avoidance]
+    ) -> tuple[Avoidance, ...]:
+        """The lost coverage, unless the repository does not want to hear of it."""
+        if self.terms.on_loss is AvoidanceReaction.off:
+            return ()
+        if compared is None:
+            return (UNREADABLE,) if obstacle is Obstacle.unreadable else ()
+        lost = find_coverage_loss(compared, found, self.terms.asked)
+        return () if lost is None else (lost,)
+
+
 _VERSION = 1  # of what is measured; a new one measures anew
 
 
@@ -110,114 +186,17 @@ class BaseCoverages:
     async def measure(self, mirror: Mirror, commit: str) -> BaseCoverage:
         """Run the tests of a commit, and keep what they cover, even if that is nothing."""
         tester = Tester(mirror, self.context.services.toolbox, self.configuration.commands)
-        base = build_base_coverage(commit, await tester.measure(commit))
-        await self._keep(base)
-        return base
+        return await self._keep(build_base_coverage(commit, await tester.measure(commit)))
 
     async def keep(self, commit: str, run: TestRun) -> None:
         """Keep what a run of all tests of a commit covered, if it measured that."""
         if has_coverage(run):
             await self._keep(build_base_coverage(commit, run))
 
-    async def _keep(self, base: BaseCoverage) -> None:
-        context = self.context
-        await tested_bases.save_coverage(
-            context.database, context.run, self._build_key(base.commit), base, context.now()
-        )
+    async def _keep(self, base: BaseCoverage) -> BaseCoverage:
+        context, key = self.context, self._build_key(base.commit)
+        await tested_bases.save_coverage(context.database, context.run, key, base, context.now())
+        return base
 
     def _build_key(self, commit: str) -> str:
         return digest(_VERSION, commit, *describe_place(self.context.services, self.configuration))
-
-
-@dataclass(frozen=True)
-class ComparedRun:
-    """A run of the tests.
-
-    :param compared: its coverage beside the base's; None if there is nothing to compare.
-    :param obstacle: why there is not, where one side has coverage.
-    """
-
-    run: TestRun
-    compared: CoverageComparison | None = None
-    obstacle: Obstacle | None = None
-
-
-@dataclass(frozen=True)
-class HeadExamination:
-    """The examination of one change.
-
-    :param earlier: asks the tests of before.
-    """
-
-    context: RunContext
-    tester: Tester
-    earlier: EarlierTestRuns
-    change: Change
-    terms: AvoidanceTerms
-
-    async def run_tests(self, bases: BaseCoverages, level: RiskLevel) -> HeadTestResult:
-        """Run the tests in the sandbox.
-
-        :param level: the risk of the change, which decides how many of them run.
-        """
-        return await self.build_result(await ComparableTest(bases, self.tester, self.change).test(level))
-
-    async def build_result(self, done: ComparedRun) -> HeadTestResult:
-        """What a run of the tests came to."""
-        change, mirror = self.change, self.tester.mirror
-        files = (await Snapshot.of(mirror, change.head_sha)).files
-        changed = [each.path for each in change.touched if each.path in files]
-        found = await find_avoidance(self.context, mirror, change)
-        said = await self.earlier.find_or_run(mirror, change)
-        lost = self._find_loss(done, found)
-        return HeadTestResult(
-            head=change.head_sha,
-            run=done.run,
-            analyses=await asyncio.to_thread(classify_failures, done.run, files),
-            missing=missing_tests.find_missing_tests(done.run, changed),
-            weakened=(*await list_lost_tests(self.context, said, change), *list_required_fixes((*lost, *found))),
-            earlier=said,
-            compared=done.compared,
-            obstacle=done.obstacle,
-            needs_person=bool(list_certain(lost)) and self.terms.on_loss is AvoidanceReaction.gate,
-        )
-
-    def _find_loss(self, done: ComparedRun, found: Sequence[Avoidance]) -> tuple[Avoidance, ...]:
-        """The lost coverage, unless the repository does not want to hear of it."""
-        if self.terms.on_loss is AvoidanceReaction.off:
-            return ()
-        if done.compared is None:
-            return (UNREADABLE,) if done.obstacle is Obstacle.unreadable else ()
-        lost = find_coverage_loss(done.compared, found, self.terms.asked)
-        return () if lost is None else (lost,)
-
-
-@dataclass(frozen=True)
-class ComparableTest:
-    """The test of one head, and of its base where that was never measured and is worth it."""
-
-    bases: BaseCoverages
-    tester: Tester
-    change: Change
-
-    async def test(self, level: RiskLevel) -> ComparedRun:
-        """Test the head. All tests run where those of the base are quick: a selection cannot be compared.
-
-        :param level: the risk of the change, which decides how many tests run otherwise.
-        """
-        base = await self.bases.find(self.change.merge_base)
-        run = await self._test(level, base)
-        if base is None and is_worth_a_base(run):
-            await self.tester.tell("Measuring what the tests of the base run")
-            base = await self.bases.measure(self.tester.mirror, self.change.merge_base)
-            run = run if run.runs_all or not base.is_quick else await self._test(level, base)
-        obstacle = find_obstacle(run, base)
-        before, after = None if base is None else base.coverage, run.coverage
-        if obstacle is not None or before is None or after is None:
-            return ComparedRun(run, obstacle=obstacle)
-        return ComparedRun(run, await asyncio.to_thread(compare_coverage, before, after, self.change))
-
-    async def _test(self, level: RiskLevel, base: BaseCoverage | None) -> TestRun:
-        is_quick = base is not None and base.is_quick
-        why_all = test_texts.explain_all_tests(base.seconds) if base is not None and is_quick else self.tester.why_all
-        return await replace(self.tester, why_all=why_all).test(self.change, level)

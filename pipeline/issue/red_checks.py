@@ -7,6 +7,7 @@ from datetime import timedelta
 import structlog
 
 from agents.testing import actions
+from domain.config.configuration import Configuration
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.checks import SLUG, TESTING_EVENTS, FailingCheck, WorkflowRun
 from domain.runs.run import RepositoryRef, Run
@@ -16,6 +17,7 @@ from domain.value import Value
 from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import outbox
+from pipeline.automation.level import load_level
 from pipeline.checkout import find_base
 from pipeline.context import Services
 from pipeline.publishing.publisher import NO_ID, write_once
@@ -46,13 +48,12 @@ class WorkflowResults:
     """The workflows on one head.
 
     :param check: its creation is the moment from which the waiting time counts.
-    :param level: the automation level here.
     :param is_asked: whether a person asked for the test.
     """
 
     context: RunContext
     check: HeadTestCheck
-    level: int
+    configuration: Configuration
     is_asked: bool = False
 
     async def load(self) -> TestRun | None:
@@ -113,8 +114,10 @@ class WorkflowResults:
 
     async def _may_run_again(self) -> bool:
         """Nothing is begun in a paused repository, nor unasked at automation level 0."""
-        pauser = await permits.find_pauser(self.context.database, self.context.run.repository)
-        return pauser is None and (self.is_asked or self.level > 0)
+        services, repository = self.context.services, self.context.run.repository
+        if await permits.find_pauser(services.database, repository) is not None:
+            return False
+        return self.is_asked or await load_level(services, repository.id, self.configuration.ladder) > 0
 
     async def _has_waited(self, long: timedelta, step: str = "", kind: str = "check") -> bool:
         """Whether so much time passed since a write, by default the creation of the check."""

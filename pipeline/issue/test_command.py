@@ -82,9 +82,9 @@ class HeadTest:
                 known.configuration,
                 head,
                 occasion,
+                known.terms,
                 is_beside_run=True,
                 why_all=known.why_all,
-                terms=known.terms,
             )
             asks = known.configuration.review.may_ask_model
             return await self._test_until_done(tester, known.level, asks=asks)

@@ -63,9 +63,7 @@ class Verification:
         attempt = len(built.fixes) + 1
         configuration, baseline = self.planned.configuration, self.planned.baseline
         terms = AvoidanceTerms(asked=await load_request(self.context.database, self.context.run))
-        tester = HeadTester(
-            self.context, configuration, built.head, "by the run", attempt, baseline=baseline, terms=terms
-        )
+        tester = HeadTester(self.context, configuration, built.head, "by the run", terms, attempt, baseline=baseline)
         tested = await tester.test(self.planned.plan.level)
         if tested is not None:
             await self.context.journal.step("keep the tests", self._save_tests, tested)

@@ -142,13 +142,7 @@ async def open_once(
 
     async def create() -> int:
         base = (await services.host.default_branch(run.repository)).name
-        try:
-            made = await services.host.open_pull_request(
-                run.repository, branch, base, redact_outgoing(title), redact_outgoing(body), draft=draft
-            )
-        except (Forbidden, Unprocessable) as error:
-            raise NotOpened(error.message, error.advice) from error
-        return made.number
+        return await _open(services, run, branch, base, title, body, draft=draft)
 
     return await write_once(services, run, "propose", outbox.PULL_REQUEST, create, find=find)
 
@@ -166,17 +160,19 @@ async def open_fix_once(services: Services, run: Run, branch: str, base: str, ti
 
     async def create() -> int:
         known = await find()  # an earlier run's, of the same fix
-        if known is not None:
-            return known
-        try:
-            made = await services.host.open_pull_request(
-                run.repository, branch, base, redact_outgoing(title), redact_outgoing(body), draft=False
-            )
-        except (Forbidden, Unprocessable) as error:
-            raise NotOpened(error.message, error.advice) from error
-        return made.number
+        return known or await _open(services, run, branch, base, title, body, draft=False)
 
     return await write_once(services, run, f"open {branch}", FIX_PULL_REQUEST, create, find=find)
+
+
+async def _open(services: Services, run: Run, branch: str, base: str, title: str, body: str, *, draft: bool) -> int:
+    try:
+        made = await services.host.open_pull_request(
+            run.repository, branch, base, redact_outgoing(title), redact_outgoing(body), draft=draft
+        )
+    except (Forbidden, Unprocessable) as error:
+        raise NotOpened(error.message, error.advice) from error
+    return made.number
 
 
 async def describe(services: Services, repository: RepositoryRef, number: int, title: str, body: str) -> None:
