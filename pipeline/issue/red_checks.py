@@ -10,7 +10,9 @@ from agents.testing import actions
 from domain.config.configuration import Configuration
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.checks import SLUG, TESTING_EVENTS, FailingCheck, WorkflowRun
+from domain.runs.output_lines import pick_telling_line
 from domain.runs.run import RepositoryRef, Run
+from domain.runs.task_result import RED_CHECK, RequiredFix
 from domain.runs.testing import TestRun
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
@@ -39,6 +41,7 @@ _LONGEST_SELECTION = 1_000
 _AGAIN = "rerun"  # the kind of write
 _MOST_READ = 5  # checks whose log and annotations are read
 _LONGEST_SAID = 6_000  # characters of one check
+_LONGEST_END = 1_600  # characters of what it demands, beside the line that tells most
 _FAILED = "what failed once"  # a key in the database
 _NOT_AGAIN = "What failed was not run again to see whether it is flaky: {why}."
 
@@ -138,6 +141,12 @@ class RedCheck(Value):
     app: str = ""
     said: str = ""
     by: tuple[int, ...] = ()
+
+    def build_fix(self) -> RequiredFix:
+        """What it demands: the line of it that tells most, and its end."""
+        end = self.said[-_LONGEST_END:].strip() or "It is red, and says nothing."
+        message = "\n".join(dict.fromkeys([pick_telling_line(self.said.strip() or end), end]))
+        return RequiredFix(path="", rule=f"{RED_CHECK}{self.name}", message=message, edited_by=self.by)
 
 
 class RedChecks(Value):
