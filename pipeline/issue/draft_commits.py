@@ -18,7 +18,7 @@ from pipeline.durable.journal import run_outside_journal
 from pipeline.gates.ask import show_gates
 from pipeline.issue.contract_locks import ContractLocks
 from pipeline.issue.issue_input import PlannedIssue
-from pipeline.issue.protected_paths import GrantedPaths
+from pipeline.issue.plan_approval import GrantedPaths
 from pipeline.issue.status_comment import RunEnd
 from pipeline.run_context import RunContext
 from workspace.draft import Draft

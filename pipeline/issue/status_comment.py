@@ -136,6 +136,12 @@ async def end_unfinished(context: RunContext, unfinished: Stuck | Stopped) -> Ru
             return RunEnd(RunState.failed, ReasonCode.error, text, why=why)
 
 
+async def end_rejected(context: RunContext, gate: Gate) -> RunEnd:
+    """The end of a run that people did not let go on."""
+    text = plan_texts.report_rejection(gate, spent=await context.load_cost())
+    return RunEnd(RunState.failed, REFUSAL_REASONS[gate.state], text)
+
+
 def end_without_model(why: str) -> RunEnd:
     """The end of a run that has no model to ask."""
     return RunEnd(RunState.failed, ReasonCode.error, plan_texts.no_model(why), why, why)

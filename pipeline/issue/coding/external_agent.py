@@ -25,12 +25,14 @@ from memory.runs import work_checkpoints
 from memory.runs.work_checkpoints import ChainMoved, CheckpointTooLarge
 from pipeline.durable.journal import run_outside_journal
 from pipeline.issue.coding.external_work import work_in_shadow
-from pipeline.issue.coding.own_agent import CodingAgent, add_notice, build_calls
+from pipeline.issue.coding.own_agent import add_notice, build_calls, work_alone
 from pipeline.issue.coding.work_item import WorkItem, load_history
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
 from workspace.patches.errors import PatchRefused
 from workspace.sandbox.sandbox import BUBBLEWRAP
+
+_NO_SANDBOX = "`execution.mode: interactive` needs sandbox level 3; at level {} Forge's own agent worked."
 
 
 @dataclass(frozen=True)
@@ -62,20 +64,6 @@ class WorkAcceptance:
 
     async def accept(self, change: ChangeSet, said: str) -> bool:
         """Keep that this change is taken, so that nobody takes it back any more; False if somebody just did."""
-        return await self.context.journal.step("keep that the work is taken", self._accept, change, said)
-
-    async def close(self) -> None:
-        """Keep that somebody else carries the work out from the beginning."""
-        await self.context.journal.step("keep that others do it", self._close)
-
-    async def _find_taken_back(self, kept: int) -> WorkCheckpoint | None:
-        chain = await work_checkpoints.load_chain(self.context.database, self.key) if kept else ()
-        return find_taken_back(chain, kept)
-
-    async def _load_state(self, checkpoint: WorkCheckpoint) -> ChangeSet:
-        return load_states(await work_checkpoints.load_chain(self.context.database, self.key))[checkpoint.id]
-
-    async def _accept(self, change: ChangeSet, said: str) -> bool:
         try:
             history = await load_history(self.context.database, self.key)
         except BrokenCheckpoint:  # then nothing can be restored either
@@ -91,9 +79,17 @@ class WorkAcceptance:
         except CheckpointTooLarge:  # what counts is that there is an end
             return await self._end(history.newest, CheckpointCause.done, NO_CHANGES, details)
 
-    async def _close(self) -> bool:
+    async def close(self) -> bool:
+        """Keep that somebody else carries the work out from the beginning."""
         newest = await work_checkpoints.find_newest(self.context.database, self.key)
         return await self._end(newest, CheckpointCause.closed, NO_CHANGES, CheckpointDetails())
+
+    async def _find_taken_back(self, kept: int) -> WorkCheckpoint | None:
+        chain = await work_checkpoints.load_chain(self.context.database, self.key) if kept else ()
+        return find_taken_back(chain, kept)
+
+    async def _load_state(self, checkpoint: WorkCheckpoint) -> ChangeSet:
+        return load_states(await work_checkpoints.load_chain(self.context.database, self.key))[checkpoint.id]
 
     async def _end(
         self, newest: WorkCheckpoint | None, cause: CheckpointCause, delta: ChangeSet, details: CheckpointDetails
@@ -126,7 +122,7 @@ class ExternalAgent:
             return await self._fall_back(item, draft, model, _NO_SANDBOX.format(level))
         done = await self._delegate(item, draft, model)
         if done.is_broken:
-            await self._acceptance(item, draft).close()
+            await self.give_away(item, draft)
             return await self._fall_back(item, draft, model, f"{done.problem} Forge's own agent worked instead.")
         if done.refusal is not None:
             return Stopped(done.refusal.message, done.refusal)
@@ -145,11 +141,12 @@ class ExternalAgent:
 
         :param said: what the agent reports.
         """
-        return await self._acceptance(item, draft).accept(await draft.change(), said)
+        acceptance, change = self._acceptance(item, draft), await draft.change()
+        return await self.context.journal.step("keep that the work is taken", acceptance.accept, change, said)
 
     async def give_away(self, item: WorkItem, draft: Draft) -> None:
         """Keep that another agent carries a piece of work out."""
-        await self._acceptance(item, draft).close()
+        await self.context.journal.step("keep that others do it", self._acceptance(item, draft).close)
 
     def _acceptance(self, item: WorkItem, draft: Draft) -> WorkAcceptance:
         return WorkAcceptance(self.context, item.work, draft.base)
@@ -157,7 +154,7 @@ class ExternalAgent:
     async def _fall_back(
         self, item: WorkItem, draft: Draft, model: LanguageModel, notice: str
     ) -> Done[Worked] | Stuck | Stopped:
-        return add_notice(await CodingAgent(self.context, self.configuration).work(item, draft, model), notice)
+        return add_notice(await work_alone(self.context, self.configuration, item, draft, model), notice)
 
     async def _delegate(self, item: WorkItem, draft: Draft, model: LanguageModel) -> ExternalWork:
         """What it changed and reports. Once it is done it does not work again: the change is kept with the run."""
@@ -175,6 +172,3 @@ class ExternalAgent:
                 self.context, self.configuration, told, draft, model, calls.budget, key, item.built
             ),
         )
-
-
-_NO_SANDBOX = "`execution.mode: interactive` needs sandbox level 3; at level {} Forge's own agent worked."

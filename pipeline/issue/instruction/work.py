@@ -17,9 +17,8 @@ from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
 from pipeline.issue.instruction.proven_tests import ProvenTests
 from pipeline.issue.instruction.start import Start
 from pipeline.issue.issue_input import PlannedIssue
-from pipeline.issue.plan_approval import approve_plan
+from pipeline.issue.plan_approval import GrantedPaths, approve_plan
 from pipeline.issue.planning import run_planner
-from pipeline.issue.protected_paths import GrantedPaths
 from pipeline.issue.status_comment import RunEnd, end_unfinished
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import enter_phase, leave_phase
