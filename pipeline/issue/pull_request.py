@@ -3,14 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Literal
 
 from domain.errors import Behind, CommitGone, ForgeError, NotFound
 from domain.github.commits import add_suffix, make_branch_name
 from domain.github.pull_requests import PullRequest
 from domain.runs.plan import RatedPlan, sort_tasks
 from domain.runs.run import Phase, ReasonCode, Run, RunState
-from domain.value import Value
 from memory.deliveries import pushes
 from memory.reservations import reservations
 from memory.runs import outbox
@@ -25,10 +23,9 @@ from pipeline.issue.draft_commits import BuiltChange
 from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.status_comment import RunEnd
 from pipeline.publishing import pull_requests
-from pipeline.publishing.pull_requests import NotOpened, find_signed
+from pipeline.publishing.pull_requests import NotOpened, PushResult, find_signed
 from pipeline.run_context import RunContext
 from workspace.mirror import Mirror
-from workspace.push_result import BranchMoved, Pushed, PushRejected
 
 MAX_NAMES = 10
 """Names tried for a branch before Forge gives up."""
@@ -37,16 +34,6 @@ _MAX_COMMITS = 200  # of a run, among which its last pushed one is searched
 
 class NotProposed(ForgeError):
     """GitHub refused a branch or a pull request. Nothing happened."""
-
-
-@dataclass(frozen=True, slots=True)
-class PushedBranch:
-    """The run's commit is on its branch, perhaps below commits of people.
-
-    :param branch: another name than the wanted one if that was taken.
-    """
-
-    branch: str
 
 
 @dataclass(frozen=True)
@@ -61,12 +48,12 @@ class BranchPusher:
         """The marker of the pull request: one per run."""
         return self.services.markers.make("proposal", self.run.id)
 
-    async def push(self, mirror: Mirror, sha: str, branch: str) -> PushedBranch | BranchMoved | PushRejected:
+    async def push(self, mirror: Mirror, sha: str, branch: str) -> PushResult:
         """Push a commit to the run's own branch, which the first push creates. Never overwrites commits of others.
 
         :param sha: a commit in the mirror, on top of the run's ``head_sha`` and of everything it pushed before.
         :param branch: the wanted name. If it is taken, the next free one with a number is used.
-        :returns: ``BranchMoved`` if somebody moved or removed the branch since the run's last push.
+        :returns: ``moved`` if somebody moved or removed the branch since the run's last push.
         :raises NotProposed: all tried names are taken.
         :raises CodeAccessError: the remote was not reached or denies access; the push may have happened.
         :raises Superseded: another run owns the issue, and this commit was not pushed before.
@@ -79,7 +66,7 @@ class BranchPusher:
                 return await self._push(mirror, sha, name, last)
         for name in names:
             result = await self._push(mirror, sha, name, None)
-            if not isinstance(result, BranchMoved):
+            if result.outcome != "moved":
                 return result
         raise NotProposed(*pull_request_texts.names_taken(branch, len(names)))
 
@@ -106,11 +93,8 @@ class BranchPusher:
         except NotFound as error:
             raise Behind(error.message, error.advice) from error
 
-    async def _push(
-        self, mirror: Mirror, sha: str, branch: str, expected: str | None
-    ) -> PushedBranch | BranchMoved | PushRejected:
-        is_pushed = partial(self._is_on, mirror, sha, branch)
-        result = await pull_requests.push_once(
+    async def _push(self, mirror: Mirror, sha: str, branch: str, expected: str | None) -> PushResult:
+        return await pull_requests.push_once(
             self.services,
             self.run,
             _step_name(branch, sha),
@@ -118,10 +102,9 @@ class BranchPusher:
             sha,
             branch,
             expected,
-            is_pushed=is_pushed,
+            is_pushed=partial(self._is_on, mirror, sha, branch),
             for_accounts=sorted(await list_askers(self.services, self.run)),
         )
-        return PushedBranch(branch) if isinstance(result, Pushed) else result
 
     async def _list_commits(self, mirror: Mirror, sha: str) -> Sequence[str]:
         """The run's own commits, the newest first."""
@@ -191,17 +174,6 @@ class OpenedPullRequest:
     signed: Mapping[str, str]
 
 
-class PushResult(Value):
-    """The result of a push; in journals.
-
-    :param refusal: GitHub's reason, if it refused the push.
-    """
-
-    outcome: Literal["pushed", "moved", "refused"]
-    branch: str
-    refusal: str = ""
-
-
 @dataclass(frozen=True)
 class PullRequestPublisher:
     """The pull request of one run.
@@ -222,7 +194,7 @@ class PullRequestPublisher:
         if built.tip == self.context.run.base_sha:
             return built.ended or await self._end_unchanged(built)
         pushed = await self.context.journal.step("push the branch", self._push, built.tip)
-        if pushed.outcome != "pushed":
+        if not pushed.is_pushed:
             return await self._end_not_pushed(pushed)
         work = _list_task_reports(self.planned.plan, built)
         number = await self.context.journal.step(
@@ -257,13 +229,8 @@ class PullRequestPublisher:
     async def _push(self, head: str) -> PushResult:
         mirror = await self.require_pushable()
         branch = make_branch_name(self.context.run.number, self.planned.title)
-        match await self._branch.push(mirror, head, branch):
-            case PushedBranch(name):
-                return PushResult(outcome="pushed", branch=name)
-            case BranchMoved():
-                return PushResult(outcome="moved", branch=branch)
-            case refused:
-                return PushResult(outcome="refused", branch=branch, refusal=refused.said)
+        result = await self._branch.push(mirror, head, branch)
+        return result if result.is_pushed else result.model_copy(update={"branch": branch})
 
     async def _open(self, branch: str, work: Sequence[TaskReport], tests: Sequence[str]) -> int:
         run = self.context.run
@@ -295,7 +262,7 @@ class PullRequestPublisher:
         if result.outcome == "moved":
             text = pull_request_texts.branch_moved(result.branch, spent=spent)
             return RunEnd(RunState.failed, ReasonCode.branch_moved, text)
-        text = pull_request_texts.push_refused(result.branch, result.refusal, spent=spent)
+        text = pull_request_texts.push_refused(result.branch, result.said, spent=spent)
         return RunEnd(RunState.failed, ReasonCode.error, text)
 
 

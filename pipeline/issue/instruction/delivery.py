@@ -16,11 +16,10 @@ from pipeline.issue.instruction.draft_tests import TestedDraft
 from pipeline.issue.instruction.start import Start, may_still_ask
 from pipeline.publishing import pull_requests
 from pipeline.publishing.instructions import Instruction
-from pipeline.publishing.pull_requests import NotOpened, find_signed
+from pipeline.publishing.pull_requests import NotOpened, PushResult, find_signed
 from pipeline.run_context import RunContext
 from workspace.merges import commit_merge, merge_onto
 from workspace.mirror import Mirror
-from workspace.push_result import BranchMoved, Pushed
 
 _MOST_PUSHES = 3
 """Pushes of others that are taken in before Forge opens a pull request instead."""
@@ -70,16 +69,6 @@ class Way(Value):
     """
 
     kind: Literal["branch", "pull_request", "patch", "nowhere"]
-    why: str = ""
-
-
-class PushedTo(Value):
-    """How a push ended; in journals.
-
-    :param why: GitHub's words, if it refused.
-    """
-
-    outcome: Literal["pushed", "moved", "refused"]
     why: str = ""
 
 
@@ -160,11 +149,11 @@ class Delivery:
         base, tip, tested = self.start.head, made, self.proposal.tested
         for _ in range(_MOST_PUSHES):
             pushed = await self._step("push to the branch", self._push, tip, self._branch, base)
-            if pushed.outcome == "pushed":
+            if pushed.is_pushed:
                 commit = await self._step("what is on the branch", self._find_signed, tip)
                 return Delivered(commit=commit, took_in="" if base == self.start.head else base, tested=tested)
             if pushed.outcome == "refused":
-                return await self._go_round(made, pushed.why)
+                return await self._go_round(made, pushed.said)
             taken = await self._step("take in what was pushed", self._take_in, made)
             if taken.is_over:
                 return Delivered(why=taken.why, tested=tested)
@@ -228,7 +217,7 @@ class Delivery:
             return Way(kind="pull_request", why="tests fail with it")
         return Way(kind="branch")
 
-    async def _push(self, tip: str, branch: str, expected: str | None) -> PushedTo:
+    async def _push(self, tip: str, branch: str, expected: str | None) -> PushResult:
         mirror, services, run = await self.context.fetch_mirror(), self.context.services, self.context.run
 
         async def is_pushed() -> bool:
@@ -247,13 +236,7 @@ class Delivery:
             for_accounts=sorted(await list_askers(services, run)),
             beside=[self.proposal.merges] if self.proposal.merges else (),
         )
-        match result:
-            case Pushed():
-                return PushedTo(outcome="pushed")
-            case BranchMoved():
-                return PushedTo(outcome="moved")
-            case refused:
-                return PushedTo(outcome="refused", why=explain_refused_push(refused.said))
+        return result.model_copy(update={"said": explain_refused_push(result.said)}) if result.said else result
 
     async def _has(self, mirror: Mirror, head: str, commit: str) -> bool:
         await mirror.fetch(head, self.start.head, self.context.run.number)
@@ -296,8 +279,8 @@ class Delivery:
             return Opened(why="the pull request is closed")
         branch = f"{PREFIX}do-{run.number}-{run.id[-6:].lower()}"
         pushed = await self._push(tip, branch, None)
-        if pushed.outcome != "pushed":
-            said = "" if pushed.why in why else f": {pushed.why}"
+        if not pushed.is_pushed:
+            said = "" if pushed.said in why else f": {pushed.said}"
             return Opened(why=f"GitHub did not take a branch for it{said}")
         proposal, merges = self.proposal, bool(self.proposal.merges)
         body = texts.render_pull_request(run.number, proposal.summary, self.asked.login, why, merges=merges)
