@@ -16,7 +16,7 @@ from memory.gates import gates
 from messages import deployments as texts
 from messages.automation import WINDOW_MINUTES
 from pipeline.automation.level import load_level
-from pipeline.deployment.plan import DeploymentPlan
+from pipeline.deployment.plan import DeploymentPlan, load_or_keep
 from pipeline.deployment.status import DeploymentStatus
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.publishing.comments import ensure_comment
@@ -49,7 +49,7 @@ class DeploymentGates:
         :raises WaitingForGate: nobody answered yet.
         """
         journal = self.context.journal
-        if await journal.step("is it stopped", self._is_stopped):
+        if await journal.step("is it stopped", self.status.is_stopped):
             return _STOPPED
         asked = await journal.step("ask", self._open_gates)
         refused = next((gate for gate in asked if gate.state in {GateState.rejected, GateState.expired}), None)
@@ -74,24 +74,24 @@ class DeploymentGates:
         if allowed is None or not allowed.override_window:
             return None
         announced = await journal.step("announce it", self._post_announcement, allowed)
-        while (left := announced.until - await journal.step("what time it is", self._read_clock)) > timedelta(0):
+        while (left := announced.until - await journal.read_time()) > timedelta(0):
             await journal.pause(left, "People have time to stop it.")
-            if await journal.step("is it stopped", self._is_stopped):
+            if await journal.step("is it stopped", self.status.is_stopped):
                 return _STOPPED
         return None
 
     async def _post_announcement(self, allowed: ActionDecision) -> _Announcement:
-        until = self.context.now() + timedelta(minutes=WINDOW_MINUTES)
-        made = _Announcement(until=until).model_dump(mode="json")
-        kept = await deployments.keep(self.context.database, self.context.run.id, _ANNOUNCED, made)
-        announced = _Announcement.model_validate(kept)
         services, run = self.context.services, self.context.run
+        announced = await load_or_keep(services, run, _ANNOUNCED, _Announcement, self._plan_announcement)
         marker = services.markers.make("deployment announced", run.id)
         shown = f"{announced.until:%H:%M} UTC"
         where, sha = self.deployment.environment, self.deployment.sha
         text = texts.announce_deployment(where, sha, allowed.reason.text, shown, marker)
         await ensure_comment(services, run, _ANNOUNCED, marker, text)
         return announced
+
+    async def _plan_announcement(self) -> _Announcement:
+        return _Announcement(until=self.context.now() + timedelta(minutes=WINDOW_MINUTES))
 
     async def _open_gates(self) -> list[Gate]:
         known = await gates.list_for_run(self.context.database, self.context.run.id)
@@ -155,12 +155,6 @@ class DeploymentGates:
             "run.trigger": self.context.run.trigger.value,
             "run.cost": 0.0,
         }
-
-    async def _is_stopped(self) -> bool:
-        return (await self.status.load()).is_given_up
-
-    async def _read_clock(self) -> datetime:
-        return self.context.now()
 
 
 def _explain_refusal(gate: Gate) -> str:

@@ -1,9 +1,10 @@
 """What a deployment needs to know of its change and its environment, read once when its turn comes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import groupby
+from typing import TypeVar
 
 import structlog
 
@@ -28,6 +29,8 @@ from safety.gates import list_protected
 from workspace.git import Unrelated
 from workspace.merges import is_merge_of
 from workspace.mirror import Mirror
+
+Kept = TypeVar("Kept", bound=Value)
 
 _MOST_COMMITS = 10
 _MOST_CHECKS = 10
@@ -71,6 +74,16 @@ class DeploymentPlan(Value):
     @property
     def build_command(self) -> str | None:
         return self.configuration.deploy.build.command or self.configuration.commands.build
+
+
+async def load_or_keep(
+    services: Services, run: Run, name: str, kind: type[Kept], make: Callable[[], Awaitable[Kept]]
+) -> Kept:
+    """What an earlier execution of a deployment's run kept under a name; else what is made now, and kept."""
+    kept = await deployments.load_kept(services.database, run.id, name)
+    if kept is None:
+        kept = await deployments.keep(services.database, run.id, name, (await make()).model_dump(mode="json"))
+    return kind.model_validate(kept)
 
 
 async def load_plan(services: Services, run: Run, deployment: Deployment) -> DeploymentPlan:

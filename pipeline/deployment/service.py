@@ -1,4 +1,4 @@
-"""Brings a commit to a share of the traffic, by the repository's own workflow or command."""
+"""Reaches a service: brings a commit to a share of its traffic, by a workflow or a command, and looks how it is."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -26,13 +26,12 @@ from domain.value import Value
 from memory.deployments import deployments
 from memory.runs import outbox
 from pipeline.checkout import fetch_commits
-from pipeline.deployment.plan import DeploymentPlan
+from pipeline.deployment.plan import DeploymentPlan, load_or_keep
 from pipeline.publishing.publisher import NO_ID, write_once
 from pipeline.run_context import RunContext, run_while_current
 
 _LOOKS = 3
 _BEFORE = "before"
-
 
 log = structlog.get_logger(__name__)
 
@@ -107,7 +106,7 @@ class DeployTransport:
             ended = await journal.step("how the workflow is", self._look, workflow, inputs["deployment"], started)
             if ended is not None and ended.is_completed:
                 return _describe_end(workflow, ended)
-            if await journal.step("what time it is", self._read_clock) >= until:
+            if await journal.read_time() >= until:
                 minutes = self.plan.step_time.total_seconds() / 60
                 if ended is None:
                     late = f"{workflow} did not begin within {minutes:.0f} minutes, and may still do so"
@@ -160,9 +159,6 @@ class DeployTransport:
             raise
         except CodeHostError as error:
             log.warning("deployment.workflow_not_cancelled", run=self.context.run.id, error=str(error))
-
-    async def _read_clock(self) -> datetime:
-        return self.context.now()
 
 
 def _describe_end(workflow: str, ended: WorkflowRun) -> CommandOutcome:
@@ -237,9 +233,10 @@ class BaselineReader:
         return None if kept is None else _Before.model_validate(kept)
 
     async def _keep(self, looks: list[Look]) -> _Before:
-        before = _Before(looks=tuple(looks), well=await self._find_well()).model_dump(mode="json")
-        kept = await deployments.keep(self.context.database, self.context.run.id, _BEFORE, before)
-        return _Before.model_validate(kept)
+        async def describe() -> _Before:
+            return _Before(looks=tuple(looks), well=await self._find_well())
+
+        return await load_or_keep(self.context.services, self.context.run, _BEFORE, _Before, describe)
 
     async def _find_well(self) -> Mapping[str, float]:
         """The figures at the end of the last deployment that was well, of metrics that are read as they were then."""

@@ -40,6 +40,10 @@ class DeploymentStatus:
         """The deployment as it stands."""
         return await load_deployment(self._services, self._run)
 
+    async def is_stopped(self) -> bool:
+        """Whether people or something else gave it up."""
+        return (await self.load()).is_given_up
+
     async def open(self) -> None:
         """Show that it was admitted."""
         await self._check.open(await self._build_report())
@@ -73,8 +77,7 @@ class DeploymentStatus:
 
     async def comment_end(self, output: str) -> None:
         """Tell on the pull request and the issue how it ended."""
-        numbers = (self._run.number,) if self.plan is None else self.plan.numbers
-        await self._check.comment_end(await self._build_report(output=output), numbers)
+        await self._check.comment_end(await self._build_report(output=output), self._numbers)
 
     async def give_up(self, detail: str) -> None:
         """Record that Forge could not go on, and show it."""
@@ -82,7 +85,7 @@ class DeploymentStatus:
         report = await self._build_report()
         await self._check.show(report, f"given up {report.deployment.state.value}")
         await self._report_to_github(report.deployment)
-        await self._check.comment_end(report, (self._run.number,) if self.plan is None else self.plan.numbers)
+        await self._check.comment_end(report, self._numbers)
 
     async def close(self) -> None:
         """Record that something else ended its run, and show that."""
@@ -91,6 +94,14 @@ class DeploymentStatus:
     async def wake_next(self) -> None:
         """Let the deployment that waits for this environment look again."""
         await wake_waiting(self._services, await self.load())
+
+    @property
+    def _numbers(self) -> tuple[int, ...]:
+        return (self._run.number,) if self.plan is None else self.plan.numbers
+
+    @property
+    def _url(self) -> str:
+        return "" if self.plan is None else self.plan.environment.url or ""
 
     async def _move(self, state: DeploymentState, detail: str, percentage: int | None, step: Step | None) -> None:
         database, now = self._services.database, self._context.now()
@@ -117,19 +128,15 @@ class DeploymentStatus:
         if state is not None and known is not None:
             step = f"{deployment.state.value} {deployment.percentage}"
             title, log_url = texts.render_title(deployment), await self._check.find_url()
-            await self._record(deployment).report(state, step, title, log_url)
+            record = GitHubRecord(self._services, self._run, deployment, deployment.sha, self._run.id, self._url)
+            await record.report(state, step, title, log_url)
 
     async def _show_progress(self, now: StageHealth, doing: str) -> None:
         await self._check.show_progress(await self._build_report(now=now, doing=doing))
-
-    def _record(self, deployment: Deployment) -> GitHubRecord:
-        url = "" if self.plan is None else self.plan.environment.url or ""
-        return GitHubRecord(self._services, self._run, deployment, deployment.sha, self._run.id, url)
 
     async def _build_report(
         self, *, now: StageHealth | None = None, doing: str = "", output: str = ""
     ) -> DeploymentReport:
         steps: Sequence[Step] = await deployments.list_steps(self._services.database, self._run.id)
         stages = () if self.plan is None else self.plan.stages
-        url = "" if self.plan is None else self.plan.environment.url or ""
-        return DeploymentReport(await self.load(), stages, steps, now, doing, url, output)
+        return DeploymentReport(await self.load(), stages, steps, now, doing, self._url, output)

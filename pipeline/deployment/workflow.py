@@ -4,12 +4,9 @@ An answer of a person begins another execution. What is deployed and was decided
 execution goes on where the one before stopped.
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
-
-from pydantic import BaseModel
+from functools import partial
 
 from agents.deployment.commands import CommandOutcome, Deployer
 from domain.deployments.deployment import Cause, Deployment, DeploymentState
@@ -21,7 +18,7 @@ from memory.deployments import deployments
 from pipeline.checkout import fetch_commits
 from pipeline.context import Services
 from pipeline.deployment.approval import DeploymentGates
-from pipeline.deployment.plan import DeploymentPlan, load_plan
+from pipeline.deployment.plan import DeploymentPlan, load_or_keep, load_plan
 from pipeline.deployment.rollout import Rollout, RolloutEnd
 from pipeline.deployment.status import DeploymentStatus
 from pipeline.gates.ask import show_gates
@@ -32,11 +29,7 @@ from safety.required_checks import ChecksState, RequiredChecks, evaluate_checks
 _LOOK_PAUSE = timedelta(seconds=30)
 _LOOKS = 120  # an hour in all
 _BUILT = "build"
-
-
 _TURN_PAUSE = timedelta(minutes=1)  # usually the deployment before wakes it earlier
-
-Kept = TypeVar("Kept", bound=BaseModel)
 
 _REASONS = {
     DeploymentState.healthy: (RunState.completed, ReasonCode.deployed),
@@ -62,8 +55,8 @@ class DeploymentRun(RunWorkflow):
         await self._enter_phase(Phase.deployment)
         if not await self._wait_for_turn():
             return await self._end(RolloutEnd(DeploymentState.stopped, "It was stopped while it waited."))
-        deployment = await self._journal.step("what is deployed", self._load)
-        plan = await self._keep("plan", DeploymentPlan, self._load_plan)
+        deployment = await self._journal.step("what is deployed", self._status.load)
+        plan = await self._journal.step("read plan", self._load_plan)
         self._status.plan = plan
         deployment = deployment.model_copy(update={"risk": plan.risk})
         if plan.obstacle and deployment.state.is_untouched:
@@ -90,22 +83,10 @@ class DeploymentRun(RunWorkflow):
         """Wait until no other deployment works in the environment; False if it was stopped meanwhile."""
         while not await self._journal.step("is it its turn", self._claim):
             await self._status.show(DeploymentState.queued)
-            if await self._journal.step("is it stopped", self._is_stopped):
+            if await self._journal.step("is it stopped", self._status.is_stopped):
                 return False
             await self._journal.pause(_TURN_PAUSE, "Another deployment goes to the same environment.")
         return True
-
-    async def _keep(self, name: str, kind: type[Kept], load: Callable[[], Awaitable[Kept]]) -> Kept:
-        """What an earlier execution read; else what is read now, and kept."""
-
-        async def read() -> Kept:
-            kept = await deployments.load_kept(self._services.database, self._run.id, name)
-            if kept is None:
-                made = (await load()).model_dump(mode="json")
-                kept = await deployments.keep(self._services.database, self._run.id, name, made)
-            return kind.model_validate(kept)
-
-        return await self._journal.step_as(kind, f"read {name}", read)
 
     async def _end(self, end: RolloutEnd) -> str:
         """Record how it ended, tell it, and let the next one begin."""
@@ -128,14 +109,9 @@ class DeploymentRun(RunWorkflow):
         deployment = await self._status.load()
         return await deployments.claim_environment(self._services.database, self._run, deployment.environment)
 
-    async def _is_stopped(self) -> bool:
-        return (await self._status.load()).is_given_up
-
-    async def _load(self) -> Deployment:
-        return await self._status.load()
-
     async def _load_plan(self) -> DeploymentPlan:
-        return await load_plan(self._services, self._run, await self._status.load())
+        load = partial(load_plan, self._services, self._run, await self._status.load())
+        return await load_or_keep(self._services, self._run, "plan", DeploymentPlan, load)
 
     async def _finish(self, state: RunState, reason: ReasonCode, detail: str) -> None:
         await self._move(state, reason, detail[:1_000])
@@ -171,7 +147,7 @@ class Preparation:
                 return None
             if checks.light is ChecksState.failing:
                 return f"Checks of the merged commit are {checks.text}."
-            if await self.context.journal.step("is it stopped", self._is_stopped):
+            if await self.context.journal.step("is it stopped", self.status.is_stopped):
                 return "It was stopped before anything was deployed."
             await self.context.journal.pause(_LOOK_PAUSE, "The checks of the merged commit have not ended.")
         return "The checks of the merged commit did not end within an hour."
@@ -196,18 +172,14 @@ class Preparation:
         return evaluate_checks(required, await self.context.services.host.check_results(run.repository, run.head_sha))
 
     async def _build_once(self, line: str) -> CommandOutcome:
-        database, run_id = self.context.database, self.context.run.id
-        kept = await deployments.load_kept(database, run_id, _BUILT)
-        if kept is None:
-            outcome = await run_while_current(self.context.services, self.context.run, self._build(line))
-            kept = await deployments.keep(database, run_id, _BUILT, outcome.model_dump(mode="json"))
-        return CommandOutcome.model_validate(kept)
+        build = partial(self._build_while_current, line)
+        return await load_or_keep(self.context.services, self.context.run, _BUILT, CommandOutcome, build)
+
+    async def _build_while_current(self, line: str) -> CommandOutcome:
+        return await run_while_current(self.context.services, self.context.run, self._build(line))
 
     async def _build(self, line: str) -> CommandOutcome:
         services, run = self.context.services, self.context.run
         mirror = await fetch_commits(services, run.repository, run.number, run.head_sha, run.head_sha)
         deployer = Deployer(mirror, services.toolbox, self.plan.configuration.commands)
         return await deployer.build(run.head_sha, line, self.plan.configuration.deploy.build.artifact)
-
-    async def _is_stopped(self) -> bool:
-        return (await self.status.load()).is_given_up

@@ -166,8 +166,11 @@ class WorkflowJournal:
 
         :param why: for people.
         """
-        began = await self.step("what time it is", self._read_clock)
-        await self._wait(began + by, why)
+        await self._wait(await self.read_time() + by, why)
+
+    async def read_time(self) -> datetime:
+        """What time it is, the same in each execution."""
+        return await self.step("what time it is", self._read_clock)
 
     async def _read_clock(self) -> datetime:
         return self._services.clock.now()
