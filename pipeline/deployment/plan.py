@@ -174,6 +174,28 @@ async def _list_undone(mirror: Mirror, before: str, after: str, commits: Sequenc
     return tuple(gone) or ((before, "and what was made on it"),)
 
 
+async def _load_past(
+    services: Services, deployment: Deployment, commits: Sequence[str]
+) -> tuple[Mapping[str, str], frozenset[str]]:
+    """Who rejected which commit for this environment, and which ones it ran, or may have run, and does not any more.
+
+    :param commits: that go live, the newest first: whoever deployed one, deployed what is behind it.
+    """
+    database, where = services.database, (deployment.repository_id, deployment.environment)
+    there = await deployments.find_there(database, *where)
+    refused: dict[str, str] = {}
+    went_back: set[str] = set()
+    for past in await deployments.list_latest(database, *where, limit=_PAST):
+        if past.sha not in commits or past.run_id in {deployment.run_id, "" if there is None else there.run_id}:
+            continue
+        if past.state.is_over and past.state is not DeploymentState.stopped:
+            went_back.update(commits[commits.index(past.sha) :])
+        for gate in await gates.list_for_run(database, past.run_id):
+            if gate.state is GateState.rejected and gate.decision is not None:
+                refused[past.sha] = gate.decision.by_login
+    return refused, frozenset(went_back)
+
+
 @dataclass(frozen=True)
 class _Reader:
     """Tells what is known of the commits of the default branch that go live."""
@@ -230,28 +252,6 @@ class _Reader:
         )
 
 
-async def _load_past(
-    services: Services, deployment: Deployment, commits: Sequence[str]
-) -> tuple[Mapping[str, str], frozenset[str]]:
-    """Who rejected which commit for this environment, and which ones it ran, or may have run, and does not any more.
-
-    :param commits: that go live, the newest first: whoever deployed one, deployed what is behind it.
-    """
-    database, where = services.database, (deployment.repository_id, deployment.environment)
-    there = await deployments.find_there(database, *where)
-    refused: dict[str, str] = {}
-    went_back: set[str] = set()
-    for past in await deployments.list_latest(database, *where, limit=_PAST):
-        if past.sha not in commits or past.run_id in {deployment.run_id, "" if there is None else there.run_id}:
-            continue
-        if past.state.is_over and past.state is not DeploymentState.stopped:
-            went_back.update(commits[commits.index(past.sha) :])
-        for gate in await gates.list_for_run(database, past.run_id):
-            if gate.state is GateState.rejected and gate.decision is not None:
-                refused[past.sha] = gate.decision.by_login
-    return refused, frozenset(went_back)
-
-
 async def describe_change(services: Services, run: Run, deployment: Deployment) -> tuple[str, ...]:
     """What is new since what the environment runs, each fact in Markdown."""
     if not deployment.previous_sha:
@@ -289,12 +289,6 @@ def describe_contents(contents: LiveContents | None) -> tuple[str, ...]:
     return (f"Risk of all that goes live: {risk}", f"Goes live: {'; '.join([*told, *more, *lacking])}", *undone)
 
 
-def _describe_undone(commits: Sequence[tuple[str, str]]) -> str:
-    named = [f"{inline_code(sha[:7])} {escape(subject, 80)}" for sha, subject in commits[:_MOST_UNDONE]]
-    more = f"; and {len(commits) - _MOST_UNDONE} more" if len(commits) > _MOST_UNDONE else ""
-    return f"{'; '.join(named)}{more} (it runs here, and the branch was rewritten without it)"
-
-
 def _describe_merge(merge: LiveMerge) -> str:
     named = f"#{merge.number}" if merge.number is not None else inline_code(merge.sha[:7])
     title = escape(merge.title, 80)
@@ -308,6 +302,12 @@ def _describe_merge(merge: LiveMerge) -> str:
     refused = f", refused here by {inline_code(merge.refused_by)}" if merge.refused_by else ""
     back = ", taken back here before" if merge.went_back else ""
     return f"{named} {title} ({known}{refused}{back})"
+
+
+def _describe_undone(commits: Sequence[tuple[str, str]]) -> str:
+    named = [f"{inline_code(sha[:7])} {escape(subject, 80)}" for sha, subject in commits[:_MOST_UNDONE]]
+    more = f"; and {len(commits) - _MOST_UNDONE} more" if len(commits) > _MOST_UNDONE else ""
+    return f"{'; '.join(named)}{more} (it runs here, and the branch was rewritten without it)"
 
 
 async def load_review_of(services: Services, repository_id: int, number: int) -> Review | None:

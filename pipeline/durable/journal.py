@@ -28,7 +28,6 @@ LAG = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 STUBBORN = 200
 """How often the last pause is repeated where giving up would lose something: two days."""
 
-
 _TOLD_AFTER = 2  # failures of one step
 _HALT_PAUSE = timedelta(days=1)  # usually the end of the halt wakes it earlier
 _SHORT_PAUSE = 10.0  # seconds; longer pauses can be ended early
@@ -43,10 +42,6 @@ class Parked(asyncio.CancelledError):
     This frees its place in the queue. The engine queues it again when its wait is over. After a crash DBOS does so at
     once, and it parks again.
     """
-
-
-async def _ignore(_why: str | None) -> None:
-    return None
 
 
 class JournalServices(Protocol):
@@ -66,6 +61,10 @@ class JournalServices(Protocol):
 
     @property
     def durable(self) -> Durable: ...
+
+
+async def _ignore(_why: str | None) -> None:
+    return None
 
 
 class WorkflowJournal:
@@ -208,6 +207,11 @@ class WorkflowJournal:
         await self._waiting(None)
 
 
+@cache
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    return TypeAdapter(kind)
+
+
 async def _record(adapter: TypeAdapter[T], call: Callable[[], Awaitable[T]]) -> dict[str, Any]:
     """The answer of a call, or its error, as JSON. Bugs are raised, not recorded."""
     try:
@@ -227,11 +231,6 @@ def kind_of(call: Callable[..., Awaitable[T]]) -> type[T]:
         call = call.func
     kind = inspect.get_annotations(call).get("return", JsonValue)
     return cast(type[T], kind)
-
-
-@cache
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    return TypeAdapter(kind)
 
 
 async def run_durable_step(name: str, call: Call) -> dict[str, Any]:

@@ -95,7 +95,6 @@ WORKFLOWS = (
     HOLD,
 )
 
-
 Listener = Callable[[str], None]
 """Hears of a queue where work was put, or ended and left its place to other work."""
 
@@ -150,6 +149,10 @@ async def enqueue_run(run: Run) -> None:
     await enqueue(_choose_workflow(run), run.id, run=run.id, repository=run.repository.id, number=run.number)
 
 
+def _choose_workflow(run: Run) -> Workflow:
+    return _WORKFLOWS.get(run.trigger, RUN)
+
+
 async def enqueue_instruction(run_id: str, repository_id: int, number: int) -> None:
     """Queue the start of an instruction's run, behind those on the same pull request."""
     await enqueue(INSTRUCT, run_id, run=run_id, repository=repository_id, number=number)
@@ -164,10 +167,6 @@ async def enqueue_resume(run: Run, cause: str, *, is_judged: bool = False) -> No
     asks_again, workflow = is_judged or run.state is RunState.completed, _choose_workflow(run)
     key = {"run": run.id, "occasion": cause, "repository": run.repository.id, "number": run.number}
     await enqueue(workflow, run.id, asks_again, **key)
-
-
-def _choose_workflow(run: Run) -> Workflow:
-    return _WORKFLOWS.get(run.trigger, RUN)
 
 
 _RESTARTED = "/anew"  # ends the ids of restarted workflows; stored

@@ -162,6 +162,10 @@ class BranchPusher:
         return NotProposed(*pull_request_texts.not_opened(branch, str(error)))
 
 
+def _step_name(branch: str, sha: str) -> str:
+    return f"push {branch} {sha}"
+
+
 @dataclass(frozen=True)
 class OpenedPullRequest:
     """The run's pull request.
@@ -274,7 +278,3 @@ def _list_task_reports(plan: RatedPlan, built: BuiltChange) -> list[TaskReport]:
         else TaskReport(task, not_done="The run ended before it.")
         for task in sort_tasks(plan.plan)
     ]
-
-
-def _step_name(branch: str, sha: str) -> str:
-    return f"push {branch} {sha}"

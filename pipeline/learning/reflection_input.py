@@ -66,18 +66,18 @@ async def _find_pause(services: Services, run: Run) -> Reason | None:
     return None if by is None else Reason(code="reflection.paused", text=f"{by} paused this repository.")
 
 
+def _is_enabled(configuration: Configuration, run: Run) -> bool:
+    """Whether Forge learns here. Where no model may read changes, none reads their results either."""
+    learns = configuration.memory.enabled and configuration.memory.max > 0
+    return learns and (run.is_of_issue or configuration.review.may_ask_model)
+
+
 async def _is_trusted(services: Services, run: Run) -> bool:
     """Whether a member of the repository opened the issue or pull request, and not from a fork."""
     if run.is_of_issue:
         return (await services.host.issue(run.repository, run.number)).author_association in OURS
     pull_request = await services.host.pull_request(run.repository, run.number)
     return not pull_request.is_from_fork(run.repository.id) and pull_request.author_association in OURS
-
-
-def _is_enabled(configuration: Configuration, run: Run) -> bool:
-    """Whether Forge learns here. Where no model may read changes, none reads their results either."""
-    learns = configuration.memory.enabled and configuration.memory.max > 0
-    return learns and (run.is_of_issue or configuration.review.may_ask_model)
 
 
 def _filter_sendable(sent_back: SendBack, configuration: Configuration) -> SendBack:

@@ -34,7 +34,6 @@ ProgressWrite = Callable[[], Awaitable[None]]
 PostLater = Callable[[ProgressWrite], None]
 """Takes a write that is made in a moment, or never: see :class:`pipeline.publishing.publisher.ProgressUpdates`."""
 
-
 log = structlog.get_logger(__name__)
 
 _POLL_SECONDS = 0.1  # seconds between two checks whether the last write is over
@@ -127,6 +126,31 @@ async def write_once(
     return remote_id
 
 
+async def _find_effect(services: Services, claim: outbox.WriteClaim, find: Find | None) -> int | None:
+    """The id of what an earlier attempt wrote; None if it wrote nothing.
+
+    :raises Behind: if GitHub does not show the effect, and may show it a moment later.
+    """
+    if find is None or not claim.tried_before:
+        return None
+    found = await find()
+    if found is None and services.clock.now() - claim.tried_at < timedelta(seconds=services.settling):
+        raise Behind("GitHub did not say whether a write took effect, and may show it later.", "Forge looks again.")
+    return found
+
+
+async def _make_write(services: Services, claim: outbox.WriteClaim, write: Write) -> int:
+    """The id of what is written now. After a refusal nothing was written, so the next attempt need not wait."""
+    if claim.tried_before:
+        await outbox.mark_tried(services.database, claim.id, services.clock.now())
+    try:
+        return await write()
+    except (RateLimited, LeftOut, Halted, Forbidden, NotFound, Unprocessable):
+        settled = services.clock.now() - timedelta(seconds=services.settling)
+        await outbox.mark_tried(services.database, claim.id, settled)
+        raise
+
+
 async def answer_once(services: Services, key: str, write: Write, *, find: Find) -> None:
     """Answer somebody once. No fencing token bounds that: people are answered whatever runs.
 
@@ -174,28 +198,3 @@ async def require_current(services: Services, run: Run) -> None:
 def make_lost(run: Run) -> Superseded:
     """The error of a run that wants to write after another one took its pull request over."""
     return Superseded(f"Run {run.id} may not write any more.")
-
-
-async def _find_effect(services: Services, claim: outbox.WriteClaim, find: Find | None) -> int | None:
-    """The id of what an earlier attempt wrote; None if it wrote nothing.
-
-    :raises Behind: if GitHub does not show the effect, and may show it a moment later.
-    """
-    if find is None or not claim.tried_before:
-        return None
-    found = await find()
-    if found is None and services.clock.now() - claim.tried_at < timedelta(seconds=services.settling):
-        raise Behind("GitHub did not say whether a write took effect, and may show it later.", "Forge looks again.")
-    return found
-
-
-async def _make_write(services: Services, claim: outbox.WriteClaim, write: Write) -> int:
-    """The id of what is written now. After a refusal nothing was written, so the next attempt need not wait."""
-    if claim.tried_before:
-        await outbox.mark_tried(services.database, claim.id, services.clock.now())
-    try:
-        return await write()
-    except (RateLimited, LeftOut, Halted, Forbidden, NotFound, Unprocessable):
-        settled = services.clock.now() - timedelta(seconds=services.settling)
-        await outbox.mark_tried(services.database, claim.id, settled)
-        raise

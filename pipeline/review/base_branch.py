@@ -69,6 +69,22 @@ async def add_base(
     return checked.model_copy(update=of_base)
 
 
+async def _find_only_base(mirror: Mirror, pull_request: PullRequest, merge_base: str) -> str:
+    """The base branch, where the review holds for it alone; empty where the default branch would get the same change.
+
+    Approvals and checks go with a head, and so into whatever branch its pull request is led to before Forge hears of
+    that (T-P13).
+    """
+    if pull_request.base_ref == pull_request.default_branch:
+        return ""
+    default = await mirror.fetch_default()
+    try:
+        is_same = default is not None and await mirror.merge_base(default, pull_request.head_sha) == merge_base
+    except Unrelated:  # such as a branch that holds a site only
+        is_same = False
+    return "" if is_same else pull_request.base_ref
+
+
 async def list_already(mirror: Mirror, run: Run, change: Change) -> tuple[str, ...]:
     """The paths at head that the base branch has identically, as after a squash of the pull request below this one.
 
@@ -92,22 +108,6 @@ def leave_to_base(checked: CheckedChange, already: tuple[str, ...]) -> CheckedCh
     ]
     kept = tuple(each for each in checked.findings if each.path not in already)
     return checked.model_copy(update={"already": already, "findings": kept, "layers": tuple(layers)})
-
-
-async def _find_only_base(mirror: Mirror, pull_request: PullRequest, merge_base: str) -> str:
-    """The base branch, where the review holds for it alone; empty where the default branch would get the same change.
-
-    Approvals and checks go with a head, and so into whatever branch its pull request is led to before Forge hears of
-    that (T-P13).
-    """
-    if pull_request.base_ref == pull_request.default_branch:
-        return ""
-    default = await mirror.fetch_default()
-    try:
-        is_same = default is not None and await mirror.merge_base(default, pull_request.head_sha) == merge_base
-    except Unrelated:  # such as a branch that holds a site only
-        is_same = False
-    return "" if is_same else pull_request.base_ref
 
 
 async def build_for_base(services: Services, run: Run, checked: CheckedChange, model: ModelPart) -> Review:
@@ -134,11 +134,6 @@ async def build_avoidance_check(
     return AvoidanceCheck(configuration.avoidance, owned, records)
 
 
-async def _is_open(services: Services, run: Run, number: int) -> bool:
-    """Whether the pull request may still bring the file."""
-    return (await services.host.pull_request(run.repository, number)).is_open
-
-
 async def end_orphaned_scopes(services: Services, run: Run, mirror: Mirror) -> None:
     """Let nothing pass any more in files that the base of a pull request into the default branch does not have."""
     database, now = services.database, services.clock.now()
@@ -151,3 +146,8 @@ async def end_orphaned_scopes(services: Services, run: Run, mirror: Mirror) -> N
     gone = [each.id for each in missing if not await _is_open(services, run, each.number)]
     if gone:
         await feedback.end_scopes(database, gone, now)
+
+
+async def _is_open(services: Services, run: Run, number: int) -> bool:
+    """Whether the pull request may still bring the file."""
+    return (await services.host.pull_request(run.repository, number)).is_open

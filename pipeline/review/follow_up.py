@@ -59,19 +59,19 @@ async def settle_threads(services: Services, run: Run, settings: RunSettings) ->
         return []
 
 
-async def _load_called_gone(services: Services, run: Run) -> Collection[str]:
-    """The names of the findings that reviews of a pull request called gone; what is back is in its newest."""
-    past = await runs.list_for_pull_request(services.database, run.repository.id, run.number)
-    past_reviews = await checkpoints.load_reviews(services.database, [each.run.id for each in past])
-    return {name for each in past_reviews.values() for name in (*each.called_gone, *each.passing)}
-
-
 async def _retell_overtaken(services: Services, run: Run) -> None:
     """Let the body of the newest review of an earlier head say that it was overtaken; those before it do already."""
     past = await runs.list_for_pull_request(services.database, run.repository.id, run.number)
     for other in (each.run for each in past if each.run.id < run.id and each.run.head_sha != run.head_sha):
         if await reviews.retell(services, other, partial(review_texts.render_overtaken, head_sha=run.head_sha)):
             return
+
+
+async def _load_called_gone(services: Services, run: Run) -> Collection[str]:
+    """The names of the findings that reviews of a pull request called gone; what is back is in its newest."""
+    past = await runs.list_for_pull_request(services.database, run.repository.id, run.number)
+    past_reviews = await checkpoints.load_reviews(services.database, [each.run.id for each in past])
+    return {name for each in past_reviews.values() for name in (*each.called_gone, *each.passing)}
 
 
 def list_own(paths: Collection[str]) -> list[str]:

@@ -48,6 +48,15 @@ async def try_to_close(services: Services, run: Run) -> bool:
     return await _try_write(close_status(services, run)) and is_void
 
 
+async def _try_write(write: Awaitable[None]) -> bool:
+    """Write once; False if GitHub may accept it later."""
+    try:
+        await write
+    except CodeHostError as error:
+        return error.recovery not in {Recovery.wait, Recovery.retry}
+    return True
+
+
 async def end_derailed(services: Services, run: Run, error: Exception) -> str:
     """End a run whose journal does not fit its code any more. May be repeated.
 
@@ -73,10 +82,6 @@ async def close_run(services: Services, workflow_id: str, run: Run) -> str:
     return "said" if is_closed else "unsaid"
 
 
-async def _list_open_parts(services: Services, run: Run) -> list[tuple[str, ask.GatePart]]:
-    return [*await ask.list_open_parts(services, run)]
-
-
 async def _try_step(
     journal: WorkflowJournal,
     run: Run,
@@ -93,13 +98,8 @@ async def _try_step(
     return True
 
 
-async def _try_write(write: Awaitable[None]) -> bool:
-    """Write once; False if GitHub may accept it later."""
-    try:
-        await write
-    except CodeHostError as error:
-        return error.recovery not in {Recovery.wait, Recovery.retry}
-    return True
+async def _list_open_parts(services: Services, run: Run) -> list[tuple[str, ask.GatePart]]:
+    return [*await ask.list_open_parts(services, run)]
 
 
 async def find_owner(services: Services, repository: RepositoryRef, number: int) -> Run | None:
@@ -140,6 +140,18 @@ async def open_status(services: Services, run: Run) -> None:
         await run_check.open_check(services, run)
 
 
+async def _starts_silently(services: Services, run: Run) -> bool:
+    """Whether a review shows nothing before its verdict, unless that takes long.
+
+    So is the first review of a head that an issue run pushed: that run shows its progress on the issue.
+    """
+    if run.trigger is not Trigger.pull_request or await find_owner(services, run.repository, run.number) is None:
+        return False
+    return all(
+        each.id == run.id for each in await runs.list_for_head(services.database, run.repository.id, run.head_sha)
+    )
+
+
 async def close_status(services: Services, run: Run) -> None:
     """Show how a run ended that something else ended; may be repeated."""
     if run.trigger is Trigger.deployment:
@@ -160,18 +172,6 @@ async def is_unasked(services: Services, run: Run) -> bool:
     if run.trigger is not Trigger.pull_request:
         return False
     return not (await loading.load_stored(services.database, run.repository)).review.on_pull_request
-
-
-async def _starts_silently(services: Services, run: Run) -> bool:
-    """Whether a review shows nothing before its verdict, unless that takes long.
-
-    So is the first review of a head that an issue run pushed: that run shows its progress on the issue.
-    """
-    if run.trigger is not Trigger.pull_request or await find_owner(services, run.repository, run.number) is None:
-        return False
-    return all(
-        each.id == run.id for each in await runs.list_for_head(services.database, run.repository.id, run.head_sha)
-    )
 
 
 async def wake_next(services: Services, journal: WorkflowJournal, run: Run, cause: str) -> None:
