@@ -17,13 +17,12 @@ from domain.runs.run import Phase
 from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.memories import RecallTopic
-from pipeline.review.conventions import ConventionAnswers, hold_against_conventions
 from pipeline.review.look_ups import RunLookUps, choose_limits
 from pipeline.review.model_answers import weigh_claims
 from pipeline.review.model_part import NEEDS_OK, add_note, add_proofs, build_model_part
 from pipeline.review.model_questions import ModelQuestions
 from pipeline.review.proofs import ModelProofs, RepeatedProofs
-from pipeline.review.question_plan import PreparedQuestions
+from pipeline.review.question_plan import ConventionAnswers, PreparedQuestions, hold_against_conventions
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import RunSettings
 from safety.eligibility import needs_ok

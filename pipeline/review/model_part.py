@@ -19,8 +19,7 @@ from domain.review.reading import Effort, HeldConventions, LookUps
 from domain.review.review import LayerReport, ToolRun
 from domain.slash.verbs import Verb, find_role
 from domain.text.redaction import redact_outgoing
-from pipeline.review.conventions import NOT_ASKED, ConventionAnswers
-from pipeline.review.question_plan import PreparedQuestions
+from pipeline.review.question_plan import NOT_ASKED, ConventionAnswers, PreparedQuestions
 from safety.impact import is_late
 
 NEEDS_OK = (

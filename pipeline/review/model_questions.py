@@ -17,7 +17,6 @@ from domain.text.description import list_closed_issues
 from memory.learned import recall
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
-from pipeline.review.conventions import load_conventions
 from pipeline.review.earlier_reviews import (
     EarlierFindings,
     EarlierReading,
@@ -25,7 +24,7 @@ from pipeline.review.earlier_reviews import (
     load_earlier_reading,
 )
 from pipeline.review.model_answers import AssessedAnswers, assess_answers, drop_unfit_suggestions, load_evidence
-from pipeline.review.question_plan import PreparedQuestions, Shown, explain_look_ups, plan_questions
+from pipeline.review.question_plan import PreparedQuestions, Shown, explain_look_ups, load_conventions, plan_questions
 from pipeline.review.surroundings import load_surroundings
 from pipeline.verdicts.settings import RunSettings
 from safety.containment import find_origin

@@ -25,7 +25,6 @@ from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
 from messages import proofs as texts
 from pipeline.model_calls.single_budget import SingleBudget
-from pipeline.review.conventions import hold_against_conventions, read_at
 from pipeline.review.look_ups import choose_limits
 from pipeline.review.model_answers import (
     assess_answers,
@@ -34,7 +33,14 @@ from pipeline.review.model_answers import (
     weigh_claims,
 )
 from pipeline.review.model_part import add_proofs, build_model_part
-from pipeline.review.question_plan import PreparedQuestions, Shown, explain_look_ups, plan_questions
+from pipeline.review.question_plan import (
+    PreparedQuestions,
+    Shown,
+    explain_look_ups,
+    hold_against_conventions,
+    plan_questions,
+    read_at,
+)
 from pipeline.review.surroundings import HeadCode, find_surroundings
 from safety.containment import CodeOrigin
 from workspace.objects import Objects
