@@ -9,7 +9,7 @@ from domain.github.pull_requests import PullRequest
 from domain.runs.run import ReasonCode, RepositoryRef, Run
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deployment.orders import Ordered, list_ended, order_merged
-from pipeline.deployment.production.learning import learn_from_merge
+from pipeline.deployment.production_lessons import learn_from_merge
 from pipeline.durable.queues import enqueue_run
 
 

@@ -17,10 +17,9 @@ from domain.runs.run import Phase, ReasonCode, Run, RunState
 from memory.deployments import deployments
 from pipeline.checkout import fetch_commits
 from pipeline.context import Services
-from pipeline.deployment.approval import DeploymentGates
 from pipeline.deployment.plan import DeploymentPlan, load_or_keep, load_plan
 from pipeline.deployment.rollout import Rollout, RolloutEnd
-from pipeline.deployment.status import DeploymentStatus
+from pipeline.deployment.status import DeploymentGates, DeploymentStatus
 from pipeline.gates.ask import show_gates
 from pipeline.run_context import RunContext, run_while_current
 from pipeline.runs.lifecycle import RunWorkflow

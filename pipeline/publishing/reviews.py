@@ -127,7 +127,7 @@ async def _post(
     draft = DraftReview(
         head_sha=run.head_sha,
         body=redact_outgoing(bodies[0]),
-        comments=tuple(_build_comment(remark) for remark in remarks),
+        comments=tuple(build_comment(remark) for remark in remarks),
     )
 
     async def find() -> int | None:
@@ -218,8 +218,8 @@ async def dismiss_approval(services: Services, run: Run, review_id: int, text: s
     await outbox.record_withdrawal(services.database, run, review_id, services.clock.now())
 
 
-def _build_comment(remark: Remark) -> InlineComment:
+def build_comment(remark: Remark, *, has_server: bool = True) -> InlineComment:
+    """:param has_server: answers to it are heard."""
     start, end = remark[0].comment_lines
-    return InlineComment(
-        path=remark[0].path, start_line=start, line=end, body=redact_outgoing(comment_texts.render_comment(remark))
-    )
+    body = redact_outgoing(comment_texts.render_comment(remark, has_server=has_server))
+    return InlineComment(path=remark[0].path, start_line=start, line=end, body=body)

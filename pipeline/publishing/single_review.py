@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from domain.errors import NotFound, Unprocessable
-from domain.github.pull_requests import DraftReview, InlineComment, ReviewEvent
+from domain.github.pull_requests import DraftReview, ReviewEvent
 from domain.ports import CodeHost
 from domain.review.findings import Finding
 from domain.review.inline_comments import Remark
@@ -14,8 +15,7 @@ from domain.text.markers import Markers
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from messages import single_review as texts
-from messages.inline_comments import render_comment
-from pipeline.publishing.reviews import choose_inline
+from pipeline.publishing.reviews import build_comment, choose_inline
 
 _KIND = "single"
 _ANY = f"<!-- forge:{_KIND}:"
@@ -77,24 +77,16 @@ async def _filter_named(
     return [finding for finding in review.findings if finding.id in named]
 
 
+@dataclass(frozen=True)
 class _SinglePost:
     """One review on its way to GitHub."""
 
-    def __init__(
-        self,
-        host: CodeHost,
-        repository: RepositoryRef,
-        number: int,
-        review: Review,
-        before: Sequence[Finding],
-        marker: str,
-    ) -> None:
-        self._host = host
-        self._repository = repository
-        self._number = number
-        self._review = review
-        self._before = before
-        self._marker = marker
+    host: CodeHost
+    repository: RepositoryRef
+    number: int
+    review: Review
+    before: Sequence[Finding]
+    marker: str
 
     async def post(self, remarks: Sequence[Remark], event: ReviewEvent) -> SinglePosted:
         """Post it as wanted; where GitHub refuses that, as a comment; where it refuses positions, without them."""
@@ -116,14 +108,14 @@ class _SinglePost:
 
     async def _create(self, remarks: Sequence[Remark], event: ReviewEvent, note: str) -> SinglePosted:
         new = [finding for remark in remarks for finding in remark]
-        named = (*self._before, *new)
+        named = (*self.before, *new)
         draft = DraftReview(
-            head_sha=self._review.head_sha,
-            body=_render_body(self._review, named, len(self._before), self._marker, note),
-            comments=tuple(map(_build_comment, remarks)),
+            head_sha=self.review.head_sha,
+            body=_render_body(self.review, named, len(self.before), self.marker, note),
+            comments=tuple(build_comment(each, has_server=False) for each in remarks),
             event=event,
         )
-        review_id = await self._host.create_review(self._repository, self._number, draft)
+        review_id = await self.host.create_review(self.repository, self.number, draft)
         return SinglePosted(review_id=review_id, comments=len(remarks), named=named, is_new=True, note=note)
 
 
@@ -139,9 +131,3 @@ def _render_body(review: Review, named: Sequence[Finding], before: int, marker: 
     known = {finding.fingerprint for finding in named}
     listed = [finding for finding in review.findings if finding.fingerprint not in known]
     return redact_outgoing(texts.render_single_body(review, listed, before, marker, note))
-
-
-def _build_comment(remark: Remark) -> InlineComment:
-    start, end = remark[0].comment_lines
-    body = redact_outgoing(render_comment(remark, has_server=False))
-    return InlineComment(path=remark[0].path, start_line=start, line=end, body=body)

@@ -18,7 +18,7 @@ from pipeline.config import check, memory_file, parsing
 from pipeline.config.check import ConfigCheck, check_configuration
 from pipeline.context import Services
 from pipeline.feedback.reactions import record_uptake
-from pipeline.publishing import reviews, run_check
+from pipeline.publishing import checks, reviews
 from pipeline.verdicts import threads
 from pipeline.verdicts.settings import RunSettings, load_configuration
 from pipeline.verdicts.settlement import settle_found_gone
@@ -99,5 +99,5 @@ async def check_files(services: Services, run: Run, touched: Sequence[str]) -> C
     if not found:
         return Conclusion.success
     shown = memory_file.merge_checks(found)
-    await run_check.show_configuration(services, run, shown.conclusion, shown.text, shown.annotations)
+    await checks.show_configuration(services, run, shown.conclusion, shown.text, shown.annotations)
     return shown.conclusion

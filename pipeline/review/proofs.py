@@ -23,7 +23,7 @@ from domain.value import Value
 from messages import proofs as texts
 from messages.review import render_progress
 from pipeline.model_calls.budgeted import BudgetedCalls
-from pipeline.publishing import run_check
+from pipeline.publishing import checks
 from pipeline.review.proof_plan import ProofTask, find_obstacle, plan_proofs
 from pipeline.run_context import RunContext, run_while_current
 from pipeline.verdicts.settings import RunSettings
@@ -193,7 +193,7 @@ class ModelProofs:
     async def _tell(self, _doing: str) -> None:
         """Show in the check, in a moment, that a claim is tried out."""
         text = render_progress(texts.TRYING_OUT)
-        write = partial(run_check.show_so_far, self._context.services, self._context.run, text)
+        write = partial(checks.show_so_far, self._context.services, self._context.run, text)
         self._context.progress.post_later(write)
 
 

@@ -17,7 +17,7 @@ from messages import updates as update_texts
 from messages.review import CheckText
 from pipeline.context import Services
 from pipeline.gates.ask import show_gates
-from pipeline.publishing import run_check
+from pipeline.publishing import checks
 from pipeline.publishing.checks import requires_check
 from pipeline.publishing.publisher import ProgressUpdates
 from pipeline.runs.status import is_unasked, open_status
@@ -44,15 +44,15 @@ class ReviewStatus:
         await withdraw_approvals(self._services, self._run)
         if await is_unasked(self._services, self._run):
             return
-        if not await run_check.is_concluded(self._services, self._run):
+        if not await checks.is_concluded(self._services, self._run):
             with contextlib.suppress(LeftOut), use_importance(Importance.informing):
                 await open_status(self._services, self._run)  # if that failed before
             step, post_later = f"started {self._cause}", self._progress.post_later
-            await run_check.show_progress(self._services, self._run, step, "Reading the change", post_later)
+            await checks.show_progress(self._services, self._run, step, "Reading the change", post_later)
 
     def show_so_far(self, text: CheckText) -> None:
         """Show what is known while the run goes on, in a moment."""
-        self._progress.post_later(partial(run_check.show_so_far, self._services, self._run, text))
+        self._progress.post_later(partial(checks.show_so_far, self._services, self._run, text))
 
     async def is_tested(self) -> bool:
         """Whether another check of this head shows what came of its tests."""
@@ -70,11 +70,11 @@ class ReviewStatus:
             annotation back.
         """
         await self._progress.quiet()
-        await run_check.conclude(self._services, self._run, conclusion, text, annotated)
+        await checks.conclude(self._services, self._run, conclusion, text, annotated)
 
     async def conclude_or_change(self, conclusion: Conclusion, text: CheckText, annotated: Sequence[Finding]) -> None:
         """Show the run's verdict, also where an earlier execution of the run showed one."""
-        if await run_check.is_concluded(self._services, self._run):
+        if await checks.is_concluded(self._services, self._run):
             await self._change(conclusion, text)
         else:
             await self.conclude(conclusion, text, annotated)
@@ -94,7 +94,7 @@ class ReviewStatus:
             case NotReviewedKind.off | NotReviewedKind.excluded:
                 is_required = await requires_check(self._services, self._run)
                 is_off = end.kind is NotReviewedKind.off and not problem
-                if is_off and not is_required and not await run_check.is_open(self._services, self._run):
+                if is_off and not is_required and not await checks.is_open(self._services, self._run):
                     return  # nobody waits for a check here
                 conclusion = Conclusion.action_required if is_required else Conclusion.neutral
                 text = review_texts.render_excluded(end.why, problem, is_required=is_required)
@@ -110,11 +110,11 @@ class ReviewStatus:
 
     async def close(self) -> None:
         """Show that the run was stopped."""
-        await run_check.close(self._services, self._run)
+        await checks.close(self._services, self._run)
 
     async def _change(self, conclusion: Conclusion, text: CheckText) -> None:
         await self._progress.quiet()
-        await run_check.conclude_again(self._services, self._run, self._cause, conclusion, text)
+        await checks.conclude_again(self._services, self._run, self._cause, conclusion, text)
 
     async def _retire_others(self) -> None:
         """Close the checks of this head's verdicts on another base: they have another name."""
@@ -123,4 +123,4 @@ class ReviewStatus:
         for other in (each.run for each in past if each.run.head_sha == self._run.head_sha):
             if other.check_name not in names and other.id < self._run.id:
                 names.add(other.check_name)  # it hides older checks of the same name
-                await run_check.retire(self._services, other, self._run.base_ref)
+                await checks.retire(self._services, other, self._run.base_ref)

@@ -19,7 +19,7 @@ from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import CLOSE_RUN, enqueue, enqueue_resume
 from pipeline.gates import ask
-from pipeline.publishing import run_check, test_check
+from pipeline.publishing import checks, test_check
 from pipeline.publishing.deployment_record import close_deployment
 from pipeline.publishing.instructions import answer_instruction
 from pipeline.publishing.issue_comment import IssueStatus
@@ -42,8 +42,8 @@ async def try_to_close(services: Services, run: Run) -> bool:
     """Close at once what shows a run that ended, and its gates; False if GitHub may accept that later."""
     await waits.end(services.database, run.id, services.clock.now())
     is_void = await _try_write(ask.show_closed_gates(services, run))
-    is_left = run.reason is ReasonCode.closed and not await run_check.was_asking(services, run)
-    if is_left and await run_check.has_concluded(services, run):
+    is_left = run.reason is ReasonCode.closed and not await checks.was_asking(services, run)
+    if is_left and await checks.has_concluded(services, run):
         return is_void  # its verdict came first, or the run finds that it did not
     return await _try_write(close_status(services, run)) and is_void
 
@@ -137,7 +137,7 @@ async def open_status(services: Services, run: Run) -> None:
         status = IssueStatus(services, run)
         await status.show("admitted", await status.render_progress(Progress(planning=StepState.queued)))
     elif not await is_unasked(services, run) and not await _starts_silently(services, run):
-        await run_check.open_check(services, run)
+        await checks.open_check(services, run)
 
 
 async def _starts_silently(services: Services, run: Run) -> bool:
@@ -164,7 +164,7 @@ async def close_status(services: Services, run: Run) -> None:
         await IssueStatus(services, run).close()
         await test_check.close_checks(services, run)
     else:
-        await run_check.close(services, run)
+        await checks.close(services, run)
 
 
 async def is_unasked(services: Services, run: Run) -> bool:

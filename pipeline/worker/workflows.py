@@ -11,7 +11,7 @@ from memory.runs import runs
 from pipeline.automation.workflow import AutomationRun
 from pipeline.context import Services
 from pipeline.deliveries.dispatch import dispatch
-from pipeline.deployment.production.workflow import ProblemRun, hold_deployment
+from pipeline.deployment.production import ProblemRun, hold_deployment
 from pipeline.durable.queues import (
     ANSWER,
     AUTOMATE,
