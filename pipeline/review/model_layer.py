@@ -1,190 +1,82 @@
 """Layer 3 of a run: chooses whether a model reads the new code, and has earlier findings tried again."""
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property
 
-from pydantic import BaseModel
-
-from agents.llm.ask import ModelAnswer, Question, choose_after
-from agents.llm.models import LanguageModel, Unusable
+from agents.llm.models import Unusable
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, ModelPart, skip_model
-from agents.review.model.layer import Report, ReviewQuestion, Verdicts, keep_confirmed
+from domain.config.configuration import Configuration
 from domain.config.review import ReadMode
-from domain.gates import digest
 from domain.review.findings import Finding
 from domain.runs.run import Phase
 from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.memories import RecallTopic
-from pipeline.review.look_ups import RunLookUps, choose_limits
-from pipeline.review.model_answers import weigh_claims
-from pipeline.review.model_part import NEEDS_OK, add_note, add_proofs, build_model_part
+from pipeline.review.model_part import NEEDS_OK, add_note
 from pipeline.review.model_questions import ModelQuestions
 from pipeline.review.proofs import ModelProofs, RepeatedProofs
-from pipeline.review.question_plan import ConventionAnswers, PreparedQuestions, hold_against_conventions
+from pipeline.review.run_reading import RunReading
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import RunSettings
 from safety.eligibility import needs_ok
 
 
+@dataclass(frozen=True)
 class ModelLayer:
     """Asks the model about one head."""
 
-    def __init__(self, context: RunContext, settings: RunSettings) -> None:
-        self._context = context
-        self._journal = context.journal
-        self._settings = settings
-        self._configuration = settings.configuration
-        self._pull_request = settings.pull_request
-        self._questions = ModelQuestions(context.services, context.run, settings)
+    context: RunContext
+    settings: RunSettings
+    checked: CheckedChange
 
-    async def read(self, checked: CheckedChange) -> ModelPart:
+    async def read(self) -> ModelPart:
         """The findings of layer 3. Never an error: what could not be asked is named, and a person is asked instead.
 
         Whatever was changed, the model is also asked if it must say whether its earlier findings are gone.
         """
-        before = await self._journal.step("earlier findings", self._questions.load_earlier, checked)
-        proofs = ModelProofs(self._context, self._settings, self._build_calls(checked))
+        before = await self.context.journal.step("earlier findings", self._questions.load_earlier, self.checked)
+        proofs = ModelProofs(self.context, self.settings, self._build_calls())
         repeated = await proofs.repeat(before.shown, before.findings)
-        part = await self._choose_reader(checked, repeated.apply(before.findings), proofs, repeated)
+        part = await self._read(repeated.apply(before.findings), proofs, repeated)
         return add_note(part, repeated.told).model_copy(update={"passing": repeated.passing})
 
-    async def _choose_reader(
-        self, checked: CheckedChange, earlier: Sequence[Finding], proofs: ModelProofs, repeated: RepeatedProofs
-    ) -> ModelPart:
+    @property
+    def _configuration(self) -> Configuration:
+        return self.settings.configuration
+
+    @cached_property
+    def _questions(self) -> ModelQuestions:
+        return ModelQuestions(self.context.services, self.context.run, self.settings)
+
+    async def _read(self, earlier: Sequence[Finding], proofs: ModelProofs, repeated: RepeatedProofs) -> ModelPart:
         """:param repeated: what tests say of earlier findings, of which no model is asked."""
-        may_read = self._configuration.review.may_ask_model
-        if not checked.wants_a_model(self._configuration) and not (earlier and may_read):
+        journal, checked, review = self.context.journal, self.checked, self._configuration.review
+        if not checked.wants_a_model(self._configuration) and not (earlier and review.may_ask_model):
             part = skip_model(checked, self._configuration, None)
             return part.model_copy(update={"findings": repeated.failing})
-        model = EFFORTS[self._configuration.review.effort].choose_model(self._context.services.models)
+        model = EFFORTS[review.effort].choose_model(self.context.services.models)
         missing = model if isinstance(model, Unusable) else None
-        if missing is None and await self._journal.step("is it a stranger's", self._waits_for_ok):
+        if missing is None and await journal.step("is it a stranger's", self._waits_for_ok):
             missing = NEEDS_OK
         if missing is not None or isinstance(model, Unusable):
             part = skip_model(checked, self._configuration, missing)
             return part.model_copy(update={"findings": tuple(earlier)})
-        reading = ModelReading(
-            self._context, self._settings, self._questions, checked, model, self._build_calls(checked)
-        )
-        return await reading.read(proofs, repeated)
+        said = (repeated.passing, repeated.failing)
+        prepared = await journal.step("prepare questions", self._questions.prepare, checked, *said)
+        # What was asked for by hand, or is always to be read, waits for a person who may grant more money.
+        spares = review.model is ReadMode.auto and self.context.run.attempt == 1
+        asking = (self.settings, checked, self._build_calls(), self._questions, proofs, spares)
+        return await RunReading(self._configuration, model, *asking).read(prepared)
 
     async def _waits_for_ok(self) -> bool:
-        run = self._context.run
-        if not needs_ok(self._pull_request, self._configuration.review, run.repository.id):
+        run = self.context.run
+        if not needs_ok(self.settings.pull_request, self._configuration.review, run.repository.id):
             return False
-        return not await permits.has_ok(self._context.database, run.repository, run.number, run.head_sha)
+        return not await permits.has_ok(self.context.database, run.repository, run.number, run.head_sha)
 
-    def _build_calls(self, checked: CheckedChange) -> BudgetedCalls:
-        rules = tuple(dict.fromkeys(finding.rule for finding in checked.findings))
-        about = RecallTopic(self._pull_request.title, (*rules, *checked.paths))
-        return BudgetedCalls(self._context, Phase.review, self._configuration, about)
-
-
-class ModelReading:
-    """What one model says of one change."""
-
-    def __init__(
-        self,
-        context: RunContext,
-        settings: RunSettings,
-        questions: ModelQuestions,
-        checked: CheckedChange,
-        model: LanguageModel,
-        calls: BudgetedCalls,
-    ) -> None:
-        self._context = context
-        self._journal = context.journal
-        self._settings = settings
-        self._configuration = settings.configuration
-        self._questions = questions
-        self._checked = checked
-        self._model = model
-        self._calls = calls
-
-    async def read(self, proofs: ModelProofs, repeated: RepeatedProofs) -> ModelPart:
-        """The findings of layer 3.
-
-        :param repeated: what tests say of earlier findings, of which the model is not asked.
-        """
-        checked, model = self._checked, self._model
-        said = (repeated.passing, repeated.failing)
-        prepared = await self._journal.step("prepare questions", self._questions.prepare, checked, *said)
-        answers: list[ModelAnswer] = []
-        look_ups = RunLookUps(self._settings, checked, self._calls)
-        for question in prepared.plan.questions:
-            answers.append(await self._read(look_ups, prepared, question, answers))
-        prepared, on_conventions = await self._hold_against_conventions(prepared, answers)
-        told = on_conventions.about_change
-        assess = self._questions.assess
-        assessed = await self._journal.step("weigh answers", assess, checked, prepared, answers, told)
-        kept, unchecked = assessed.candidates, list[Finding]()
-        if assessed.second is not None:
-            going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
-            second = await self._ask(assessed.second, Verdicts, going_on, can_spare=can_spare)
-            answers.append(second)
-            kept = keep_confirmed(assessed.candidates, second, assessed.second)
-            unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept = weigh_claims((*assessed.settled, *kept))
-        plan = prepared.plan.model_copy(update={"related": (*prepared.plan.related, *assessed.evidence)})
-        proved = await proofs.prove(checked, plan, assessed.candidates, kept, model)
-        kept, review = proved.findings, self._configuration.review
-        part = build_model_part(prepared, answers, kept, assessed.gone, model, review, unchecked, on_conventions)
-        return add_proofs(part, proved.answers, proved.told, model)
-
-    async def _read(
-        self,
-        look_ups: RunLookUps,
-        prepared: PreparedQuestions,
-        question: ReviewQuestion,
-        answers: Sequence[ModelAnswer],
-    ) -> ModelAnswer:
-        """What the model answers to a question about the change; after look-ups, where it may make some.
-
-        :param answers: to the questions before.
-        """
-        going_on, can_spare = choose_after(self._model, answers), self._can_spare(answers)
-        limits = choose_limits(prepared, answers, self._configuration)
-        if limits is None:
-            return await self._ask(question, Report, going_on, can_spare=can_spare)
-        why = prepared.looks_up_because
-        answer = await look_ups.ask(question, going_on, limits, why, can_spare=can_spare)
-        if not answer.asks_plainly:
-            return answer
-        return answer.replace_by(await self._ask(question, Report, going_on, can_spare=can_spare))
-
-    async def _hold_against_conventions(
-        self, prepared: PreparedQuestions, answers: Sequence[ModelAnswer]
-    ) -> tuple[PreparedQuestions, ConventionAnswers]:
-        """Whether the change keeps the conventions of the repository. It stops no review, so nobody is asked for it."""
-        going_on = choose_after(self._model, answers)
-
-        async def ask(question: Question, schema: type[BaseModel], *, is_shared: bool = False) -> ModelAnswer:
-            name = _compute_digest(question, schema, going_on)
-            return await self._calls.ask_outside_run(name, question, schema, going_on, is_shared=is_shared)
-
-        return await hold_against_conventions(prepared, partial(ask, is_shared=True), ask)
-
-    def _can_spare(self, answers: Sequence[ModelAnswer]) -> bool:
-        """Whether the review goes on without further answers if the money runs out: it has the most important ones.
-
-        What was asked for by hand, or is always to be read, waits for a person who may grant more.
-        """
-        is_automatic = self._configuration.review.model is ReadMode.auto and self._context.run.attempt == 1
-        return is_automatic and any(answer.value is not None for answer in answers)
-
-    async def _ask(
-        self,
-        question: Question,
-        schema: type[BaseModel],
-        model: LanguageModel,
-        *,
-        can_spare: bool,
-    ) -> ModelAnswer:
-        name = _compute_digest(question, schema, model)
-        return await self._calls.ask(name, question, schema, model, can_spare=can_spare)
-
-
-def _compute_digest(question: Question, schema: type[BaseModel], model: LanguageModel) -> str:
-    return digest(model.name, question.instructions, question.content, schema.__name__)
+    def _build_calls(self) -> BudgetedCalls:
+        rules = tuple(dict.fromkeys(finding.rule for finding in self.checked.findings))
+        about = RecallTopic(self.settings.pull_request.title, (*rules, *self.checked.paths))
+        return BudgetedCalls(self.context, Phase.review, self._configuration, about)

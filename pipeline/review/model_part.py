@@ -19,6 +19,7 @@ from domain.review.reading import Effort, HeldConventions, LookUps
 from domain.review.review import LayerReport, ToolRun
 from domain.slash.verbs import Verb, find_role
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from pipeline.review.question_plan import NOT_ASKED, ConventionAnswers, PreparedQuestions
 from safety.impact import is_late
 
@@ -35,6 +36,18 @@ _CUT = (
     "the model was not shown all that changed in it: a line is longer than 1,000 characters, holds what looks like a "
     "credential, or was removed together with more lines than there was room for"
 )
+
+
+class ProvedFindings(Value):
+    """The findings with what running showed of them.
+
+    :param answers: of the model, to be counted.
+    :param told: for the check's details; may be empty.
+    """
+
+    findings: tuple[Finding, ...]
+    answers: tuple[ModelAnswer, ...] = ()
+    told: str = ""
 
 
 def build_model_part(
@@ -95,20 +108,16 @@ def _describe_conventions(plan: QuestionPlan, answer: ModelAnswer | None) -> Hel
     return plan.held.model_copy(update={"problem": f"The change was not held against them: {answer.problem}"})
 
 
-def add_proofs(part: ModelPart, answers: Sequence[ModelAnswer], told: str, model: LanguageModel) -> ModelPart:
-    """The contribution with what proving its findings cost. That there was no answer is no failure of the review.
-
-    :param answers: of the model that wrote tests.
-    :param told: what became of them; may be empty.
-    """
+def add_proofs(part: ModelPart, proved: ProvedFindings, model: LanguageModel) -> ModelPart:
+    """The contribution with what proving its findings cost. That there was no answer is no failure of the review."""
     tools = {tool.tool: tool for tool in part.report.tools}
-    for answer in answers:
+    for answer in proved.answers:
         name = answer.last_model or model.name
         known = tools.get(name, ToolRun(tool=name, seconds=0, files=0))
         spent = {"seconds": known.seconds + answer.seconds, "tokens": known.tokens + answer.usage.tokens}
         tools[name] = known.model_copy(update={**spent, "cost": known.cost + answer.cost})
     report = part.report.model_copy(update={"tools": tuple(tools.values())})
-    return add_note(part.model_copy(update={"report": report}), told)
+    return add_note(part.model_copy(update={"report": report}), proved.told)
 
 
 def add_note(part: ModelPart, told: str) -> ModelPart:

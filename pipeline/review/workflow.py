@@ -48,7 +48,7 @@ class ReviewRun(RunWorkflow):
             if filtered_out is not None:
                 await self._leave_phase(Phase.review)
                 return await self._end_unreviewed(filtered_out, settings)
-            model = await ModelLayer(self._context, settings).read(checked)
+            model = await ModelLayer(self._context, settings, checked).read()
             await journal.step("draw the review", verdict.build, checked, model)
         posted = await journal.step("post the review", verdict.post, settings)
         more = await self._ask_earlier_tests(settings)
