@@ -1,4 +1,4 @@
-"""What a deployment needs to know of its change and its environment, read once when its turn comes."""
+"""What a deployment needs to know: what goes live and how it was reviewed, for its plan and for people who approve it."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Queues workflows, tells whoever works that there is work, and begins anew what does not fit its code."""
+"""The table of durable work: name, queue, id and partition, as the database stores them; and how it is queued.
+
+No name, queue, id or partition ever changes.
+"""
 
 import asyncio
 from collections.abc import Callable, Generator

@@ -1,4 +1,4 @@
-"""Opens drafts where agents may change files, and commits them."""
+"""Opens drafts where agents may change files, commits them, and knows what was made so far and sent back."""
 
 import asyncio
 from collections.abc import Mapping

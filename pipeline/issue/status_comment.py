@@ -1,4 +1,4 @@
-"""Shows in the comment of an issue's run how far it is, what it waits for and how it ended."""
+"""How the run of an issue ends, and what its comment shows until then."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Loads what a reflection asks about a run, or why it does not ask."""
+"""Queues reflections on runs, and loads what one asks, or why it does not ask."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,7 @@
-"""Posts progress updates beside the work of a run: the newest only, and only if it lasts a moment."""
+"""Makes each write to GitHub once: claims it under the fencing token, looks for its effect, writes, and records it.
+
+Progress is written beside that: the newest only, and only if it lasts a moment.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Finds what the base branch means for a review: what it requires, what stands of an earlier approval."""
+"""Finds what the base branch means for a review, and what may pass as no giving up there."""
 
 from datetime import timedelta
 

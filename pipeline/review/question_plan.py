@@ -1,4 +1,4 @@
-"""Loads the conventions of the repository, and holds a head against those that are about its files."""
+"""Plans the questions to the model about a change, and holds it against the conventions of the repository."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Closes on GitHub what shows a run that ended and could not do that itself."""
+"""Opens and closes what shows a run, whoever ended it, and wakes the runs that wait for it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Keeps checkpoints of what an agent changed, while it works and when it ends."""
+"""Tells what an agent changed in a shadow, and keeps checkpoints of that, while it works and when it ends."""
 
 import asyncio
 import time

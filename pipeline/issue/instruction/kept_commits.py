@@ -1,21 +1,55 @@
-"""Knows what instructions put on the branch of a pull request, and which findings they fixed."""
+"""Knows what instructions put on a branch, and says what became of the threads of ``/forge address``."""
 
 from collections.abc import Sequence
 
-from domain.errors import CodeAccessError
-from domain.runs.run import ReasonCode, RepositoryRef, Run
+import structlog
+
+from domain.errors import CodeAccessError, ForgeError
+from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
 from domain.value import Value
 from memory.budgets import model_answers
 from memory.db.engine import Database
-from memory.runs import instructions
-from messages import fixes as texts
+from memory.runs import instructions, runs
+from messages import addressing as texts
+from messages import fixes as fix_texts
 from pipeline.context import Services
-from pipeline.publishing.instructions import load_instructions
+from pipeline.publishing import comments
+from pipeline.publishing.instructions import Instruction, load_instruction, load_instructions
 from workspace.mirror import Mirror
 
 COMMIT = "what an instruction put on the branch"
 """A key in the database."""
 _MOST = 30  # instructions that are looked at
+
+
+log = structlog.get_logger(__name__)
+
+
+async def tell_end(services: Services, run: Run) -> None:
+    """Say it once, if this run was the last one of such a command; may be repeated."""
+    asked = await load_instruction(services.database, run)
+    if not asked.is_of_others:
+        return
+    past = await runs.list_for_pull_request(services.database, run.repository.id, run.number, with_questions=True)
+    every = {each.run.id: each.run for each in past if each.run.trigger is Trigger.instruction}
+    known = await load_instructions(services.database, list(every))
+    beside = sorted(run_id for run_id, each in known.items() if each.series == asked.series)
+    if any(not every[run_id].state.is_final and run_id != run.id for run_id in beside):
+        return
+    threads = [await _describe_thread(services, every[run_id], known[run_id]) for run_id in beside]
+    try:
+        text = texts.report_end(threads)
+        await comments.answer_below(services, run.repository, run.number, f"{asked.series} end", text)
+    except ForgeError as error:  # a conversation that takes no answer keeps nothing from ending
+        log.warning("threads.end_not_told", run=run.id, error=str(error))
+
+
+async def _describe_thread(services: Services, run: Run, asked: Instruction) -> texts.AddressedThread:
+    page = services.host.clone_url(run.repository).removesuffix(".git")
+    root = asked.comment.comment.thread or asked.comment.comment.id
+    where = asked.path if asked.line is None else f"{asked.path}:{asked.line}"
+    commit = (await find_commit(services.database, run)).commit
+    return texts.AddressedThread(where, f"{page}/pull/{run.number}#discussion_r{root}", run, commit)
 
 
 class KeptCommit(Value):
@@ -77,5 +111,7 @@ async def _stands(services: Services, repository: RepositoryRef, mirror: Mirror,
 def _describe(kept: KeptCommit) -> EarlierFix:
     ids = list(kept.fixed.values())
     by_commit = kept.number is None
-    told = texts.explain_commit(kept.commit, ids) if by_commit else texts.explain_proposal(kept.number or 0, ids)
+    told = (
+        fix_texts.explain_commit(kept.commit, ids) if by_commit else fix_texts.explain_proposal(kept.number or 0, ids)
+    )
     return EarlierFix(commit=kept.commit, fixed=tuple(kept.fixed), told=told)

@@ -10,13 +10,12 @@ from memory.gates import gates
 from memory.runs import instructions
 from messages import instructions as texts
 from pipeline.gates.ask import show_gates
-from pipeline.issue.instruction.addressed import tell_end
 from pipeline.issue.instruction.awaited_checks import keep_awaited, look_at_own
-from pipeline.issue.instruction.delivery import ChangeTests, Delivered, Delivery, Proposal
+from pipeline.issue.instruction.delivery import ChangeTests, Delivered, Delivery, Proposal, keep_commit, prepare_undo
 from pipeline.issue.instruction.fixing import FixWork
+from pipeline.issue.instruction.kept_commits import tell_end
 from pipeline.issue.instruction.proposing import prepare_proposal, render_trailer
 from pipeline.issue.instruction.start import Start, find_obstacle, find_start
-from pipeline.issue.instruction.undo import keep_commit, prepare_undo
 from pipeline.issue.instruction.update import BaseUpdate
 from pipeline.issue.instruction.work import InstructionWork, Made
 from pipeline.issue.red_checks import RedChecks, run_again_once
