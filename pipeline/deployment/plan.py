@@ -1,4 +1,4 @@
-"""What a deployment needs to know: what goes live and how it was reviewed, for its plan and for people who approve it."""
+"""What a deployment needs to know: what goes live and how that was reviewed, for its plan and those who approve it."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass

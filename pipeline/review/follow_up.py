@@ -1,4 +1,4 @@
-"""Does what goes with a review: late dismissals, threads of findings that are gone, and the check of Forge's own files."""
+"""Does what goes with a review: late dismissals, threads of what is gone, and the check of Forge's own files."""
 
 import asyncio
 from collections.abc import Collection, Sequence
