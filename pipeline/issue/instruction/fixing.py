@@ -9,7 +9,7 @@ from domain.review.identity import find_again
 from domain.review.review import RiskLevel
 from domain.runs.next_step import SendBack
 from domain.runs.patches import ChangedFile, ChangeSet
-from domain.runs.plan import Estimate, Plan, PlannedRisk, Task
+from domain.runs.plan import Estimate, Plan, PlannedRisk, RatedPlan, Task
 from domain.runs.run import Phase
 from domain.runs.task_result import Worked
 from messages import fixes as texts
@@ -44,8 +44,8 @@ class FixWork(InstructionWork):
         assert goal is not None  # it is the work on one
         return goal
 
-    async def _make_plan(self) -> None:
-        await self.context.journal.step("keep the plan", self._save_plan, _plan(self._goal))
+    async def _make_plan(self) -> RatedPlan:
+        return await self._keep_plan(_plan(self._goal))
 
     def _is_small(self, plan: Plan) -> bool:
         return True  # whoever asks for it has seen the findings

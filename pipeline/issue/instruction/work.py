@@ -8,7 +8,6 @@ from agents.loop.loop import Done
 from domain.runs.patches import ChangeSet
 from domain.runs.plan import Plan, Planned, RatedPlan
 from domain.runs.run import Phase, ReasonCode, RunState
-from memory.runs import checkpoints
 from messages import instructions as texts
 from pipeline.issue.contract_locks import ContractLocks
 from pipeline.issue.draft_commits import BuiltChange, DraftCommits
@@ -18,11 +17,11 @@ from pipeline.issue.instruction.proven_tests import ProvenTests
 from pipeline.issue.instruction.start import Start
 from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.plan_approval import GrantedPaths, approve_plan
-from pipeline.issue.planning import run_planner
+from pipeline.issue.planning import load_plan, run_planner, save_plan
 from pipeline.issue.status_comment import RunEnd, end_unfinished
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import enter_phase, leave_phase
-from safety.plan_risk import is_small, list_grantable, needs_approval, rate_plan
+from safety.plan_risk import is_small, list_grantable, needs_approval
 
 
 def _tell_nothing(_where: str) -> str:
@@ -77,9 +76,8 @@ class InstructionWork:
         planned = await self._plan()
         if isinstance(planned, RunEnd):
             return planned
-        named = (
-            list_grantable(planned.plan.plan, planned.configuration) if self.is_of_others else ()
-        )  # others name no protected files
+        # others name no protected files
+        named = list_grantable(planned.plan.plan, planned.configuration) if self.is_of_others else ()
         if named:
             return RunEnd(RunState.completed, ReasonCode.unchanged, texts.refuse_protected(named))
         needs = needs_approval(planned.plan.level) or not self._is_small(planned.plan.plan)
@@ -107,24 +105,17 @@ class InstructionWork:
 
     async def _plan(self) -> PlannedIssue | RunEnd:
         await enter_phase(self.context, Phase.planning)
-        plan = await self.context.journal.step("is it planned", self._load_plan)
-        if plan is None:
-            ended = await self._make_plan()
-            if ended is not None:
-                return ended
-            plan = await self.context.journal.step("is it planned", self._load_plan)
-            assert plan is not None  # it was saved
-        return PlannedIssue(self.start.input, plan)
+        plan = await self.context.journal.step("is it planned", load_plan, self.context) or await self._make_plan()
+        return plan if isinstance(plan, RunEnd) else PlannedIssue(self.start.input, plan)
 
-    async def _make_plan(self) -> RunEnd | None:
-        """How the run ends, if the planner made no plan."""
+    async def _make_plan(self) -> RatedPlan | RunEnd:
+        """The plan, or how the run ends without one."""
         model = self.context.services.models.choose(ModelTier.strong)
         if isinstance(model, Unusable):
             return RunEnd(RunState.completed, ReasonCode.unchanged, texts.refuse_no_model(model.reason))
         match await run_planner(self.context, self.start.input, None, model):
             case Done(Planned(plan=Plan() as plan)):
-                await self.context.journal.step("keep the plan", self._save_plan, plan)
-                return None
+                return await self._keep_plan(plan)
             case Done(Planned(nothing_to_do=str() as why)):
                 text = texts.report_unchanged(why, "", await self.context.load_cost())
                 return RunEnd(RunState.completed, ReasonCode.unchanged, text)
@@ -135,14 +126,10 @@ class InstructionWork:
             case unfinished:
                 return await end_unfinished(self.context, unfinished)
 
-    async def _load_plan(self) -> RatedPlan | None:
-        return await checkpoints.load_plan(self.context.database, self.context.run)
-
-    async def _save_plan(self, plan: Plan) -> None:
+    async def _keep_plan(self, plan: Plan) -> RatedPlan:
         areas = self.start.brief.areas
         plan = plan.model_copy(update={"allowed_areas": areas}) if areas else plan
-        rated = rate_plan(plan, self.start.configuration.paths)
-        await checkpoints.save_plan(self.context.database, self.context.run, rated, self.context.now())
+        return await self.context.journal.step("keep the plan", save_plan, self.context, self.start.configuration, plan)
 
     def _is_small(self, plan: Plan) -> bool:
         """Whether it is carried out before people saw its plan."""
