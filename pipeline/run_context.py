@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TypeVar
 
+from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.errors import Superseded
 from domain.github.commits import Signature
@@ -79,6 +80,10 @@ class RunContext:
         :raises CommitGone: the head or the base is gone.
         """
         return await fetch_mirror(self.services, self.run)
+
+    def build_tester(self, mirror: Mirror, configuration: Configuration) -> Tester:
+        """What runs the repository's tests on commits that the mirror has."""
+        return Tester(mirror, self.services.toolbox, configuration.commands)
 
 
 async def run_while_current(services: Services, run: Run, work: Awaitable[T], *, ends_at_halt: bool = True) -> T:

@@ -3,7 +3,6 @@
 import asyncio
 
 from agents.testing.failure_classes import classify_failures
-from agents.testing.tester import Tester
 from domain.gates import GateState, digest
 from domain.runs.baseline import Baseline, build_baseline
 from domain.runs.run import Trigger
@@ -54,7 +53,7 @@ async def _find_or_test(context: RunContext, issue: IssueRunInput) -> Baseline |
 async def _test(context: RunContext, issue: IssueRunInput) -> Baseline:
     mirror = await context.fetch_mirror()
     base = context.run.base_sha
-    run = await Tester(mirror, context.services.toolbox, issue.configuration.commands).test_base(base)
+    run = await context.build_tester(mirror, issue.configuration).test_base(base)
     await BaseCoverages(context, issue.configuration).keep(base, run)
     return build_baseline(base, run, await _explain_lack(mirror, base, run) if shows_nothing(run) else "")
 

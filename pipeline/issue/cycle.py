@@ -15,7 +15,7 @@ from messages import pull_request as pull_request_texts
 from messages.plan import StepState
 from messages.pull_request import VerifiedResult
 from pipeline.issue.avoidance import load_own_terms
-from pipeline.issue.draft_commits import BuiltChange, DraftCommits, SendBacks
+from pipeline.issue.draft_commits import BuiltChange, DraftCommits, add_send_back, load_send_backs
 from pipeline.issue.head_examination import HeadTestResult
 from pipeline.issue.help_needed import HelpGate
 from pipeline.issue.implementation import Implementation
@@ -71,7 +71,7 @@ class Cycle:
         """How the run ends, or why it has to wait."""
         await enter_phase(self.context, Phase.implementation)
         built = await self.implementation.build()
-        send_backs = await SendBacks(self.context).load()
+        send_backs = await self.context.journal.step("what was sent back", load_send_backs, self.context)
         for count, sent_back in enumerate(send_backs):
             await enter_phase(self.context, Phase.implementation, count + 2)
             built = await self.implementation.fix(built, sent_back, send_backs[:count])
@@ -102,7 +102,7 @@ class Cycle:
 
     async def _fix(self, built: BuiltChange, send_backs: Sequence[SendBack]) -> BuiltChange:
         count, ahead = len(send_backs), StepState.next
-        await SendBacks(self.context).add(send_backs[-1], count - 1)
+        await self.context.journal.step("send it back", add_send_back, self.context, send_backs[-1], count - 1)
         progress = replace(
             self.comment.progress, implementation=StepState.now, review=ahead, testing=ahead, send_backs=count
         )

@@ -164,26 +164,18 @@ class DraftCommits:
         )
 
 
-@dataclass(frozen=True)
-class SendBacks:
-    """The send-backs of one run."""
+async def load_send_backs(context: RunContext) -> list[SendBack]:
+    """The send-backs of a run."""
+    return [*await checkpoints.load_send_backs(context.database, context.run)]
 
-    context: RunContext
 
-    async def load(self) -> list[SendBack]:
-        return await self.context.journal.step("what was sent back", self._load)
+async def add_send_back(context: RunContext, sent_back: SendBack, count: int) -> None:
+    """Keep a send-back. The gates of the old head become void; those of the budget have no head.
 
-    async def add(self, sent_back: SendBack, count: int) -> None:
-        """:param count: how many there were before."""
-        await self.context.journal.step("send it back", self._add, sent_back, count)
-
-    async def _load(self) -> list[SendBack]:
-        return [*await checkpoints.load_send_backs(self.context.database, self.context.run)]
-
-    async def _add(self, sent_back: SendBack, count: int) -> None:
-        """The gates of the old head become void; those of the budget have no head."""
-        database, run, now = self.context.database, self.context.run, self.context.now()
-        keep = [gate.id for gate in await gates.list_for_run(database, run.id) if gate.name in BUDGET_GATES]
-        if await gates.void(database, run.id, keep, "settled", now):
-            await show_gates(self.context.services, run)
-        await checkpoints.save_send_back(database, run, sent_back, count, now)
+    :param count: how many there were before.
+    """
+    database, run, now = context.database, context.run, context.now()
+    keep = [gate.id for gate in await gates.list_for_run(database, run.id) if gate.name in BUDGET_GATES]
+    if await gates.void(database, run.id, keep, "settled", now):
+        await show_gates(context.services, run)
+    await checkpoints.save_send_back(database, run, sent_back, count, now)

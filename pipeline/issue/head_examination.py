@@ -185,7 +185,7 @@ class BaseCoverages:
 
     async def measure(self, mirror: Mirror, commit: str) -> BaseCoverage:
         """Run the tests of a commit, and keep what they cover, even if that is nothing."""
-        tester = Tester(mirror, self.context.services.toolbox, self.configuration.commands)
+        tester = self.context.build_tester(mirror, self.configuration)
         return await self._keep(build_base_coverage(commit, await tester.measure(commit)))
 
     async def keep(self, commit: str, run: TestRun) -> None:

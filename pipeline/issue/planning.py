@@ -58,11 +58,6 @@ async def make_plan(context: RunContext, issue: IssueRunInput) -> PlannedIssue |
     return PlannedIssue(issue, plan, baseline)
 
 
-async def post_plan(context: RunContext, planned: PlannedIssue) -> None:
-    """Post the plan in a comment of its own."""
-    await context.journal.step("post the plan", _post_comment, context, planned)
-
-
 async def _make_plan(context: RunContext, issue: IssueRunInput, baseline: Baseline | None) -> Plan | RunEnd:
     """The plan, or how the run ends without one."""
     model = context.services.models.choose(ModelTier.strong)
@@ -77,6 +72,13 @@ async def _make_plan(context: RunContext, issue: IssueRunInput, baseline: Baseli
             return await _post_questions(context, planned.questions)
         case unfinished:
             return await end_unfinished(context, unfinished)
+
+
+async def _post_nothing_to_do(context: RunContext, why: str) -> RunEnd:
+    plans_only = context.run.trigger is Trigger.plan
+    text = plan_texts.render_nothing_to_do(why, plans_only=plans_only, spent=await context.load_cost())
+    await context.journal.step("post that there is nothing to do", context.status.post, "nothing to do", text)
+    return RunEnd(RunState.completed, ReasonCode.unchanged, plan_texts.NOTHING_TO_DO)
 
 
 async def _post_questions(context: RunContext, questions: Sequence[str]) -> RunEnd:
@@ -94,11 +96,15 @@ async def _ask(context: RunContext, questions: Sequence[str], text: str) -> None
     await context.status.post("questions", text)
 
 
-async def _post_nothing_to_do(context: RunContext, why: str) -> RunEnd:
-    plans_only = context.run.trigger is Trigger.plan
-    text = plan_texts.render_nothing_to_do(why, plans_only=plans_only, spent=await context.load_cost())
-    await context.journal.step("post that there is nothing to do", context.status.post, "nothing to do", text)
-    return RunEnd(RunState.completed, ReasonCode.unchanged, plan_texts.NOTHING_TO_DO)
+async def post_plan(context: RunContext, planned: PlannedIssue) -> None:
+    """Post the plan in a comment of its own."""
+    await context.journal.step("post the plan", _post_comment, context, planned)
+
+
+async def _post_comment(context: RunContext, planned: PlannedIssue) -> None:
+    spent = await context.load_cost()
+    text = plan_texts.render_comment(planned.plan, version=planned.input.version, spent=spent)
+    await context.status.post("plan", text)
 
 
 async def load_plan(context: RunContext) -> RatedPlan | None:
@@ -111,9 +117,3 @@ async def save_plan(context: RunContext, configuration: Configuration, plan: Pla
     rated = rate_plan(plan, configuration.paths)
     await checkpoints.save_plan(context.database, context.run, rated, context.now())
     return rated
-
-
-async def _post_comment(context: RunContext, planned: PlannedIssue) -> None:
-    spent = await context.load_cost()
-    text = plan_texts.render_comment(planned.plan, version=planned.input.version, spent=spent)
-    await context.status.post("plan", text)

@@ -8,7 +8,6 @@ from datetime import timedelta
 
 import structlog
 
-from agents.testing.tester import Tester
 from domain.config.configuration import Configuration, Execution
 from domain.errors import CodeAccessError, ToolError
 from domain.runs.patches import NO_CHANGES, ChangeSet, Violation, select_blocking
@@ -274,7 +273,7 @@ async def set_up_shadow(context: RunContext, configuration: Configuration, shado
     """
     never_send = configuration.review.never_send
     await shadow.hide(never_send)
-    tester = Tester(await context.fetch_mirror(), context.services.toolbox, configuration.commands)
+    tester = context.build_tester(await context.fetch_mirror(), configuration)
     failed = await tester.set_up(shadow.checkout, base, uses_cache=not never_send)
     return "" if failed is None else describe_end(f"The set-up `{failed.line}`", failed.exit_status, failed.output)
 

@@ -8,7 +8,6 @@ from agents.testing.absence import WAY_OUT, find_absence
 from agents.testing.reproduction.endings import Ending, EndingKind
 from agents.testing.reproduction.new_tests import NewTests
 from agents.testing.reproduction.run import try_with
-from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.review.findings import Finding
 from domain.review.proof import Reproduction
@@ -86,7 +85,7 @@ class DraftTests:
         """How the test that shows a finding ends."""
         context, configuration = self.context, self.configuration
         seconds = float(configuration.review.proof_seconds or TEST_SECONDS)
-        tester = Tester(await context.fetch_mirror(), context.services.toolbox, configuration.commands)
+        tester = context.build_tester(await context.fetch_mirror(), configuration)
         return await run_while_current(context.services, context.run, try_with(tester, commit, {}, test, seconds))
 
     def demand(self, finding: Finding) -> RequiredFix:
@@ -143,7 +142,7 @@ class MergeTests:
 
     async def _test(self, commit: str) -> TestRun:
         services = self.context.services
-        tester = Tester(await self._open(), services.toolbox, self.configuration.commands)
+        tester = self.context.build_tester(await self._open(), self.configuration)
         return await run_while_current(services, self.context.run, tester.test_base(commit))
 
     async def _load_texts_before(self) -> dict[str, str]:

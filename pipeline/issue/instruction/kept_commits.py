@@ -21,7 +21,6 @@ COMMIT = "what an instruction put on the branch"
 """A key in the database."""
 _MOST = 30  # instructions that are looked at
 
-
 log = structlog.get_logger(__name__)
 
 
@@ -99,15 +98,6 @@ async def list_standing(
     return [_describe(each) for each in kept if each.fixed and await _stands(services, repository, mirror, head, each)]
 
 
-async def _stands(services: Services, repository: RepositoryRef, mirror: Mirror, head: str, kept: KeptCommit) -> bool:
-    if kept.number is not None:
-        return (await services.host.pull_request(repository, kept.number)).is_open
-    try:
-        return await mirror.follows(head, kept.commit)
-    except CodeAccessError:  # the branch was rewritten without it
-        return False
-
-
 def _describe(kept: KeptCommit) -> EarlierFix:
     ids = list(kept.fixed.values())
     by_commit = kept.number is None
@@ -115,3 +105,12 @@ def _describe(kept: KeptCommit) -> EarlierFix:
         fix_texts.explain_commit(kept.commit, ids) if by_commit else fix_texts.explain_proposal(kept.number or 0, ids)
     )
     return EarlierFix(commit=kept.commit, fixed=tuple(kept.fixed), told=told)
+
+
+async def _stands(services: Services, repository: RepositoryRef, mirror: Mirror, head: str, kept: KeptCommit) -> bool:
+    if kept.number is not None:
+        return (await services.host.pull_request(repository, kept.number)).is_open
+    try:
+        return await mirror.follows(head, kept.commit)
+    except CodeAccessError:  # the branch was rewritten without it
+        return False

@@ -1,27 +1,88 @@
-"""Plans an instruction, carries it out and tests what was made, on the code of its pull request."""
+"""Plans an instruction, carries it out, and tests what was made; new tests have to be proven before they are handed in."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from agents.llm.models import ModelTier, Unusable
 from agents.loop.loop import Done
-from domain.runs.patches import ChangeSet
+from agents.testing.reproduction.new_tests import NewTests, cut_tests, prove_new_tests
+from domain.runs.patches import ChangedFile, ChangeSet
 from domain.runs.plan import Plan, Planned, RatedPlan
 from domain.runs.run import Phase, ReasonCode, RunState
+from domain.runs.task_result import MOST_FIXES, RequiredFix
 from messages import instructions as texts
 from pipeline.issue.contract_locks import ContractLocks
 from pipeline.issue.draft_commits import BuiltChange, DraftCommits
 from pipeline.issue.implementation import Implementation
+from pipeline.issue.instruction.brief import measure_change
 from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
-from pipeline.issue.instruction.proven_tests import ProvenTests
 from pipeline.issue.instruction.start import Start
 from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.plan_approval import GrantedPaths, approve_plan
 from pipeline.issue.planning import load_plan, run_planner, save_plan
 from pipeline.issue.status_comment import RunEnd, end_unfinished
-from pipeline.run_context import RunContext
+from pipeline.run_context import RunContext, run_while_current
 from pipeline.runs.lifecycle import enter_phase, leave_phase
 from safety.plan_risk import is_small, list_grantable, needs_approval
+
+_SECONDS = 600.0  # of the sandbox, for one proof
+
+
+@dataclass(frozen=True)
+class ProvenTests:
+    """The proof of what one ``/forge tests`` made.
+
+    :param context: of its run, whose head is the one on which it began.
+    """
+
+    context: RunContext
+    start: Start
+
+    async def run(self, tip: str) -> TestedDraft:
+        """What has to be mended before a commit is handed in; which other tests fail with it shows only then."""
+        proof = await self.prove(tip)
+        return TestedDraft(title="", to_fix=tuple(_list_to_fix(proof))[:MOST_FIXES], proof=proof)
+
+    async def prove(self, tip: str) -> NewTests:
+        """What the new tests of a commit show of the change."""
+        return await self.context.journal.step("prove the tests", self._prove, tip)
+
+    async def describe_coverage(self, tip: str) -> str:
+        """How much of the change's lines tests run, before and now; empty if that is not known."""
+        before = self.start.brief.coverage
+        if before is None:
+            return ""
+        return await self.context.journal.step("what tests run now", self._describe_coverage, tip)
+
+    # --- steps -------------------------------------------------------------------------------------------------
+
+    async def _prove(self, tip: str) -> NewTests:
+        context, base = self.context, self.start.brief.merge_base
+        mirror = await context.fetch_mirror()
+        changed = await mirror.change(context.run.head_sha, tip)
+        tester = context.build_tester(mirror, self.start.configuration)
+        proving = prove_new_tests(tester, base, context.run.head_sha, tip, list(changed.paths), _SECONDS)
+        return await run_while_current(context.services, context.run, proving)
+
+    async def _describe_coverage(self, tip: str) -> str:
+        context, before = self.context, self.start.brief.coverage
+        mirror = await context.fetch_mirror()
+        change = await mirror.change(self.start.brief.merge_base, context.run.head_sha)
+        now = await measure_change(context, self.start.configuration, mirror, change, tip)
+        if before is None or now is None:
+            return ""
+        return texts.describe_coverage(before.covered, now.covered, now.total)
+
+
+def _list_to_fix(proof: NewTests) -> Iterator[RequiredFix]:
+    for path in proof.unknown:
+        yield RequiredFix(path=path, rule=texts.UNPROVEN, message=texts.UNKNOWN_TESTS)
+    for path, why in proof.failing.items():
+        yield RequiredFix(path=path, rule=texts.UNPROVEN, message=texts.explain_failing(why))
+    for path, tests in proof.idle.items():
+        for test in tests:
+            message = texts.explain_idle(test.name)
+            yield RequiredFix(path=path, line=test.start or None, rule=texts.UNPROVEN, message=message)
 
 
 def _tell_nothing(_where: str) -> str:
@@ -166,3 +227,27 @@ class InstructionWork:
         if not built.whole.files:
             return TestedDraft(title="")
         return await (self.proofs or self.tests).run(built.tip)
+
+
+def keep_proven(change: ChangeSet, proof: NewTests) -> ChangeSet:
+    """What is handed in: the files that are proven, without their tests that show nothing, and what they use."""
+    unproven = {*proof.failing, *proof.idle, *proof.unknown} - {*proof.proven}
+    kept = [_cut(file, proof) for file in change.files if file.path not in unproven]
+    return ChangeSet(files=tuple(kept) if proof.proven else ())
+
+
+def _cut(file: ChangedFile, proof: NewTests) -> ChangedFile:
+    tests = proof.idle.get(file.path, ())
+    if not tests or file.after is None:
+        return file
+    return file.model_copy(update={"after": cut_tests(file.after.decode(), tests).encode()})
+
+
+def list_left_out(proof: NewTests) -> dict[str, str]:
+    """The names of the tests and files that are not handed in, each with the reason as a clause."""
+    idle = [(path, test.name) for path, tests in proof.idle.items() for test in tests]
+    return {
+        **dict.fromkeys(proof.unknown, texts.UNKNOWN),
+        **{path: texts.explain_failed(why) for path, why in proof.failing.items()},
+        **{name if name.startswith(path) else f"{path}::{name}": texts.IDLE for path, name in idle},
+    }
