@@ -71,6 +71,10 @@ class DeploymentPlan(Value):
         minutes = self.environment.minutes or self.configuration.breakers.time.deployment
         return timedelta(minutes=minutes)
 
+    def reaches_production(self, deployment: Deployment) -> bool:
+        """Whether a deployment did when it was ordered, or the configuration says so since."""
+        return deployment.is_production or self.configuration.deploy.is_production(deployment.environment)
+
     @property
     def build_command(self) -> str | None:
         return self.configuration.deploy.build.command or self.configuration.commands.build

@@ -194,9 +194,7 @@ class DeploymentGates:
 
     @property
     def _is_production(self) -> bool:
-        """Whether it was when this was ordered, or the configuration says so since."""
-        deploy, deployment = self.plan.configuration.deploy, self.deployment
-        return deployment.is_production or deploy.is_production(deployment.environment)
+        return self.plan.reaches_production(self.deployment)
 
     async def _announce(self) -> str | None:
         """Where the level demands it, say that it begins soon, and wait."""

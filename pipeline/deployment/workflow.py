@@ -22,7 +22,7 @@ from pipeline.deployment.rollout import Rollout, RolloutEnd
 from pipeline.deployment.status import DeploymentGates, DeploymentStatus
 from pipeline.gates.ask import show_gates
 from pipeline.run_context import RunContext, run_while_current
-from pipeline.runs.lifecycle import RunWorkflow
+from pipeline.runs.lifecycle import RunWorkflow, enter_phase, leave_phase
 from safety.required_checks import ChecksState, RequiredChecks, evaluate_checks
 
 _LOOK_PAUSE = timedelta(seconds=30)
@@ -51,7 +51,7 @@ class DeploymentRun(RunWorkflow):
 
     async def _work(self) -> str:
         await self._journal.step("begin", self._begin)
-        await self._enter_phase(Phase.deployment)
+        await enter_phase(self._context, Phase.deployment)
         if not await self._wait_for_turn():
             return await self._end(RolloutEnd(DeploymentState.stopped, "It was stopped while it waited."))
         deployment = await self._journal.step("what is deployed", self._status.load)
@@ -91,7 +91,7 @@ class DeploymentRun(RunWorkflow):
         """Record how it ended, tell it, and let the next one begin."""
         await self._status.show(end.state, detail=end.detail, output=end.output)
         state, reason = _REASONS[end.state]
-        await self._leave_phase(Phase.deployment)
+        await leave_phase(self._context, Phase.deployment)
         await self._journal.step("tell its end", self._status.comment_end, end.output)
         await self._journal.step("finish", self._finish, state, end.reason or reason, end.detail)
         self._is_over = True

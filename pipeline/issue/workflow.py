@@ -16,7 +16,7 @@ from pipeline.issue.plan_approval import approve_plan
 from pipeline.issue.planning import make_plan, post_plan
 from pipeline.issue.status_comment import RunEnd, StatusComment
 from pipeline.publishing import test_check
-from pipeline.runs.lifecycle import RunWorkflow
+from pipeline.runs.lifecycle import RunWorkflow, enter_phase, leave_phase
 from pipeline.runs.status import close_status
 
 
@@ -32,13 +32,13 @@ class IssueRun(RunWorkflow):
         issue = await self._journal.step("read the issue", read_issue, self._context)
         if issue.paused_by is not None or not issue.is_open:
             return await self._end(_refuse_to_start(issue))
-        await self._enter_phase(Phase.planning)
+        await enter_phase(self._context, Phase.planning)
         planned = await make_plan(self._context, issue)
         if isinstance(planned, RunEnd):
             return await self._end(planned)
         if self._run.trigger is Trigger.plan:
             await post_plan(self._context, planned)
-            await self._leave_phase(Phase.planning)
+            await leave_phase(self._context, Phase.planning)
             return await self._end(RunEnd(RunState.completed, ReasonCode.planned, ""))
         return await self._carry_out(planned, answered)
 

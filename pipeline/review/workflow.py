@@ -16,7 +16,7 @@ from pipeline.review.comments import record_comments
 from pipeline.review.follow_up import check_files, list_own
 from pipeline.review.model_layer import ModelLayer
 from pipeline.review.verdict import ReviewVerdict
-from pipeline.runs.lifecycle import RunWorkflow
+from pipeline.runs.lifecycle import RunWorkflow, enter_phase, leave_phase
 from pipeline.verdicts.gates import GatesOutcome
 from pipeline.verdicts.settings import NotReviewed, NotReviewedKind, RunSettings, load_settings
 from safety.eligibility import nothing_left
@@ -39,14 +39,14 @@ class ReviewRun(RunWorkflow):
         if not await journal.step("is it drawn", verdict.is_reviewed):
             if settings.not_reviewed is not None:
                 return await self._end_unreviewed(settings.not_reviewed, settings)
-            await self._enter_phase(Phase.review)
+            await enter_phase(self._context, Phase.review)
             checked = await journal.step("run the checks", run_checks, self._services, self._run, settings)
             touched = list_own(checked.paths)
             if touched:
                 await journal.step("check the configuration file", check_files, self._services, self._run, touched)
             filtered_out = await self._find_filter(checked, settings)
             if filtered_out is not None:
-                await self._leave_phase(Phase.review)
+                await leave_phase(self._context, Phase.review)
                 return await self._end_unreviewed(filtered_out, settings)
             model = await ModelLayer(self._context, settings, checked).read()
             await journal.step("draw the review", verdict.build, checked, model)
@@ -104,7 +104,7 @@ class ReviewRun(RunWorkflow):
             return await self._wait(ReasonCode.gate)
         state, reason = _ENDS[outcome]
         if outcome is GatesOutcome.passed:
-            await self._leave_phase(Phase.review)
+            await leave_phase(self._context, Phase.review)
         await self._journal.step("finish", self._finish, state, reason)
         self._is_over = True  # at once: a merge that follows the verdict must not cancel it
         if state is RunState.completed:

@@ -164,12 +164,6 @@ class RunWorkflow(ABC):
             await checkpoints.purge(self._services.database, (run.repository.id,), run)
             await purge_copies(self._services, run.repository.installation_id, (run.repository.id,))
 
-    async def _enter_phase(self, phase: Phase) -> None:
-        await enter_phase(self._context, phase)
-
-    async def _leave_phase(self, phase: Phase) -> None:
-        await leave_phase(self._context, phase)
-
     async def _try_step(self, key: str, call: Callable[[*Arguments], Awaitable[T]], *arguments: *Arguments) -> bool:
         """Make the last write of a run; whether that worked. The run ends either way."""
         try:

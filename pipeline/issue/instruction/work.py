@@ -1,4 +1,4 @@
-"""Plans an instruction, carries it out, and tests what was made; new tests have to be proven before they are handed in."""
+"""Plans an instruction, carries it out, tests what was made, and has new tests proven before they are handed in."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
