@@ -14,9 +14,9 @@ from domain.runs.run import Phase
 from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.memories import RecallTopic
-from pipeline.review.model_part import NEEDS_OK, add_note
 from pipeline.review.model_questions import ModelQuestions
 from pipeline.review.proofs import ModelProofs, RepeatedProofs
+from pipeline.review.reading import NEEDS_OK, add_note
 from pipeline.review.run_reading import RunReading
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import RunSettings

@@ -23,8 +23,8 @@ from messages import proofs as texts
 from messages.review import render_progress
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.publishing import checks
-from pipeline.review.model_part import ProvedFindings
 from pipeline.review.proof_plan import ProofTask, find_obstacle, plan_proofs
+from pipeline.review.reading import ProvedFindings
 from pipeline.run_context import RunContext, run_while_current
 from pipeline.verdicts.settings import RunSettings
 from safety.autofix import apply_all

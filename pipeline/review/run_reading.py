@@ -20,11 +20,10 @@ from pipeline.durable.journal import run_outside_journal
 from pipeline.model_calls.agent_journal import AgentSteps
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.review.model_answers import AssessedAnswers
-from pipeline.review.model_part import ProvedFindings
 from pipeline.review.model_questions import ModelQuestions
 from pipeline.review.proofs import ModelProofs
 from pipeline.review.question_plan import PreparedQuestions
-from pipeline.review.reading import ModelReading
+from pipeline.review.reading import ModelReading, ProvedFindings
 from pipeline.verdicts.settings import RunSettings
 from safety.containment import find_origin
 

@@ -22,9 +22,8 @@ from domain.review.findings import Finding
 from messages import proofs as texts
 from pipeline.model_calls.single_budget import SingleBudget
 from pipeline.review.model_answers import AssessedAnswers, assess_answers, drop_unfit_suggestions, load_evidence
-from pipeline.review.model_part import ProvedFindings
 from pipeline.review.question_plan import PreparedQuestions, Shown, explain_look_ups, plan_questions, read_at
-from pipeline.review.reading import ModelReading
+from pipeline.review.reading import ModelReading, ProvedFindings
 from pipeline.review.surroundings import HeadCode, find_surroundings
 from safety.containment import CodeOrigin
 from workspace.objects import Objects

@@ -10,10 +10,9 @@ from memory.gates import gates
 from memory.runs import instructions
 from messages import instructions as texts
 from pipeline.gates.ask import show_gates
-from pipeline.issue.instruction.awaited_checks import keep_awaited, look_at_own
 from pipeline.issue.instruction.delivery import ChangeTests, Delivered, Delivery, Proposal, keep_commit, prepare_undo
 from pipeline.issue.instruction.fixing import FixWork
-from pipeline.issue.instruction.kept_commits import tell_end
+from pipeline.issue.instruction.kept_commits import keep_awaited, look_at_own, tell_end
 from pipeline.issue.instruction.proposing import prepare_proposal, render_trailer
 from pipeline.issue.instruction.start import Start, find_obstacle, find_start
 from pipeline.issue.instruction.update import BaseUpdate
