@@ -1,26 +1,26 @@
-"""Does what goes with a review: late dismissals, threads of what is gone, and the check of Forge's own files."""
+"""Does what follows the verdict of a review: late dismissals, comments that GitHub shows late, settled threads."""
 
-import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import partial
 
 import structlog
 
-from domain.errors import Forbidden, NotFound, Unprocessable
+from domain.errors import Forbidden, ForgeError, NotFound, Unprocessable
 from domain.github.importance import Importance, use_importance
-from domain.review.review import Conclusion
 from domain.runs.run import Run
 from memory.findings import feedback
 from memory.runs import checkpoints, runs
 from messages import review as review_texts
 from pipeline.checkout import fetch_mirror
-from pipeline.config import check, memory_file, parsing
-from pipeline.config.check import ConfigCheck, check_configuration
+from pipeline.consistent_reads import read_when_visible
 from pipeline.context import Services
+from pipeline.durable.journal import WorkflowJournal
 from pipeline.feedback.reactions import record_uptake
-from pipeline.publishing import checks, reviews
+from pipeline.publishing import reviews
+from pipeline.publishing.reviews import PostedReview
+from pipeline.review.verdict import choose_remarks, load_review
 from pipeline.verdicts import threads
-from pipeline.verdicts.settings import RunSettings, load_configuration
+from pipeline.verdicts.settings import RunSettings
 from pipeline.verdicts.settlement import settle_found_gone
 from pipeline.verdicts.update import update_verdict
 
@@ -31,6 +31,28 @@ async def apply_late_dismissals(services: Services, run: Run, cause: str) -> Non
     """Show what people judged while the verdict was on its way; until a run is over, its check is left to it."""
     if await feedback.has_changed_during(services.database, run):
         await update_verdict(services, run.repository, run.number, cause, anew=False)
+
+
+async def record_comments(
+    services: Services, journal: WorkflowJournal, run: Run, settings: RunSettings, posted: PostedReview
+) -> None:
+    """Look again for comments that GitHub did not show right after they were posted.
+
+    Only threads need them later, so neither the verdict nor the end of the run waits for that.
+    """
+
+    async def look(expected: int | None) -> None:
+        # Read again: people may have judged findings since the verdict.
+        review = await load_review(services, run)
+        remarks, _ = await choose_remarks(services, run, review, settings)
+        await reviews.record_comments(services, run, remarks, posted.review_id, expected or 0)
+
+    if not posted.review_id:
+        return
+    try:
+        await read_when_visible(services, journal, "know the comments", look, posted.comments)
+    except ForgeError as error:  # the run has ended, or is about to
+        log.warning("comments.unknown", run=run.id, error=str(error))
 
 
 async def settle_threads(services: Services, run: Run, settings: RunSettings) -> list[str]:
@@ -72,32 +94,3 @@ async def _load_called_gone(services: Services, run: Run) -> Collection[str]:
     past = await runs.list_for_pull_request(services.database, run.repository.id, run.number)
     past_reviews = await checkpoints.load_reviews(services.database, [each.run.id for each in past])
     return {name for each in past_reviews.values() for name in (*each.called_gone, *each.passing)}
-
-
-def list_own(paths: Collection[str]) -> list[str]:
-    """The files by which people steer Forge, or nearly so; a change of one gets the check ``Forge / config``."""
-    return sorted(path for path in paths if path in {parsing.PATH, memory_file.PATH} or check.is_misplaced(path))
-
-
-async def check_files(services: Services, run: Run, touched: Sequence[str]) -> Conclusion:
-    """Check Forge's own files as the pull request has them, and show it; they take no effect.
-
-    :param touched: those of :func:`list_own` that it changes; at least one.
-    """
-    at_head = await (await fetch_mirror(services, run)).read(run.head_sha, touched)
-    found: list[ConfigCheck] = []
-    if parsing.PATH in touched:
-        loaded = await load_configuration(services, run)
-        ceilings = services.ceilings.of_configuration
-        there = at_head.get(parsing.PATH)
-        allowed = services.notices.list_allowed(run.repository)
-        known = (loaded.configuration, loaded.below, ceilings, allowed, services.public_url)
-        found.append(await asyncio.to_thread(check_configuration, there, *known))
-    if memory_file.PATH in touched:
-        found.append(await memory_file.check(services, run.repository, at_head.get(memory_file.PATH)))
-    found += check.check_misplaced(at_head)
-    if not found:
-        return Conclusion.success
-    shown = memory_file.merge_checks(found)
-    await checks.show_configuration(services, run, shown.conclusion, shown.text, shown.annotations)
-    return shown.conclusion

@@ -8,16 +8,19 @@ import contextlib
 from collections.abc import Sequence
 from functools import partial
 
+from domain.config.configuration import Configuration
 from domain.errors import ForgeError, LeftOut
 from domain.gates import Gate
 from domain.github.importance import Importance, use_importance
 from domain.review.findings import Finding
 from domain.review.review import Conclusion
+from domain.runs.run import Trigger
 from memory.runs import outbox, runs
 from messages import gates as gate_texts
 from messages import review as review_texts
 from messages import updates as update_texts
 from messages.review import CheckText
+from pipeline.automation.level import load_level
 from pipeline.gates.ask import show_gates
 from pipeline.publishing import checks
 from pipeline.publishing.checks import requires_check
@@ -25,6 +28,7 @@ from pipeline.run_context import RunContext
 from pipeline.runs.status import is_unasked, open_status
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.settings import NotReviewed, NotReviewedKind
+from safety.allowed_actions import Action, ActionFacts, allows
 
 
 async def begin(context: RunContext) -> None:
@@ -44,6 +48,13 @@ async def begin(context: RunContext) -> None:
 def show_so_far(context: RunContext, text: CheckText) -> None:
     """Show what is known while the run goes on, in a moment."""
     context.progress.post_later(partial(checks.show_so_far, context.services, context.run, text))
+
+
+async def may_comment(context: RunContext, configuration: Configuration) -> bool:
+    """At the lowest level of automation Forge comments only where somebody asked for the review."""
+    level = await load_level(context.services, context.run.repository.id, configuration.ladder)
+    facts = ActionFacts(asked=context.run.trigger is not Trigger.pull_request)
+    return allows(level, Action.comment, facts).allowed
 
 
 async def is_tested(context: RunContext) -> bool:

@@ -6,11 +6,13 @@ from functools import partial
 import structlog
 
 from agents.review.layers import CheckedChange, ModelPart
-from domain.errors import Forbidden
+from domain.errors import Forbidden, ForgeError
 from domain.review.findings import Finding, Layer
 from domain.review.inline_comments import Remark
 from domain.review.review import Conclusion, Decision, Review
 from domain.runs.earlier_tests import EarlierTests
+from domain.runs.run import Run
+from memory.findings import findings
 from memory.gates import gates
 from memory.runs import checkpoints
 from messages import automation as automation_texts
@@ -18,11 +20,11 @@ from messages import gates as gate_texts
 from messages import review as review_texts
 from pipeline.automation.welcome import introduce
 from pipeline.checkout import fetch_mirror, load_change
+from pipeline.context import Services
 from pipeline.publishing import reviews
 from pipeline.publishing.reviews import PostedReview
 from pipeline.review import status
 from pipeline.review.analysis import build_review
-from pipeline.review.comments import choose_remarks, load_review, may_comment
 from pipeline.run_context import RunContext, run_while_current
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.earlier_tests import RULE, EarlierTestRuns, find_lost_tests, refuse_fork
@@ -124,7 +126,7 @@ class ReviewVerdict:
     async def _post(
         self, settings: RunSettings, remarks: Sequence[Remark], post: Callable[[], Awaitable[PostedReview]]
     ) -> PostedReview:
-        if remarks and not await may_comment(self._services, self._run, settings):
+        if remarks and not await status.may_comment(self._context, settings.configuration):
             return PostedReview(unposted=automation_texts.NO_COMMENTS)
         if not remarks or settings.configuration.review.dry_run:
             return PostedReview()
@@ -162,6 +164,26 @@ class ReviewVerdict:
         if self._review is None:
             self._review = await load_review(self._services, self._run)
         return self._review
+
+
+async def choose_remarks(
+    services: Services, run: Run, review: Review, settings: RunSettings
+) -> tuple[Sequence[Remark], Collection[str]]:
+    """What the comments of a review say, and which of its findings (their ids) have a comment from an earlier one."""
+    posted = await findings.load_posted_before(services.database, run)
+    remarks = reviews.choose_inline(review, posted, settings.configuration.review.max_comments)
+    return remarks, {finding.id for finding in review.findings if finding.fingerprint in posted}
+
+
+async def load_review(services: Services, run: Run) -> Review:
+    """The review of a run from its checkpoint.
+
+    :raises ForgeError: if it was deleted.
+    """
+    review = await checkpoints.load_review(services.database, run)
+    if review is None:
+        raise ForgeError("The checkpoint of the review phase is gone.", "Press Review again.")
+    return review
 
 
 def _is_about_lost_test(remark: Remark) -> bool:

@@ -12,9 +12,8 @@ from pipeline.publishing import checks
 from pipeline.publishing.reviews import PostedReview
 from pipeline.review import follow_up, status
 from pipeline.review.analysis import has_leaked, run_checks
-from pipeline.review.comments import record_comments
-from pipeline.review.follow_up import check_files, list_own
 from pipeline.review.model_layer import ModelLayer
+from pipeline.review.own_files import check_files, list_own
 from pipeline.review.verdict import ReviewVerdict
 from pipeline.runs.lifecycle import RunWorkflow, enter_phase, leave_phase
 from pipeline.verdicts.gates import GatesOutcome
@@ -60,7 +59,7 @@ class ReviewRun(RunWorkflow):
         late = follow_up.apply_late_dismissals
         await journal.step("was it judged meanwhile", late, self._services, self._run, journal.workflow_id)
         for each in unseen:
-            await record_comments(self._services, journal, self._run, settings, each)
+            await follow_up.record_comments(self._services, journal, self._run, settings, each)
         await self._settle_threads(settings)
         return ended
 

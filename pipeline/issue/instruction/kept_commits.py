@@ -1,4 +1,4 @@
-"""Knows what instructions put on a branch, tells how that went: threads of ``/forge address``, checks that it awaits."""
+"""Knows what instructions put on a branch, and tells how it went: threads of ``/forge address``, awaited checks."""
 
 from collections.abc import Sequence
 
