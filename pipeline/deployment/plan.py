@@ -211,16 +211,15 @@ class _Reader:
 
     async def describe(self, commits: Sequence[tuple[str, str]]) -> list[LiveMerge]:
         """:param commits: SHA and subject of each, the newest first; a rebased pull request has several in a row."""
-        found = [(sha, title, await self._find_pull(sha)) for sha, title in commits]
+        found = [
+            (sha, title, await self.services.host.find_merged_pull(self.run.repository, sha)) for sha, title in commits
+        ]
         described: list[LiveMerge] = []
         for pull, group in groupby(found, key=lambda each: each[2]):
             named = [(sha, title) for sha, title, _ in group]
             review = None if pull is None else await self._find_review(pull, named[0][0], named[-1][0])
             described += [self._describe(sha, title, pull, review) for sha, title in named]
         return described
-
-    async def _find_pull(self, sha: str) -> MergedPull | None:
-        return await self.services.host.find_merged_pull(self.run.repository, sha)
 
     async def _find_review(self, pull: MergedPull, newest: str, oldest: str) -> Review | None:
         """The review of exactly what commits of the default branch brought there; None if there is none."""

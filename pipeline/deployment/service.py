@@ -216,17 +216,13 @@ class BaselineReader:
         before = await journal.step("what was seen before it", self._load)
         if before is None:
             looks: list[Look] = []
-            for number in range(self._count):
+            for number in range(_LOOKS if self.plan.environment.verify.watches else 0):
                 if number and self.deployment.cause is not Cause.rollback:  # that waits for nothing
                     interval = timedelta(seconds=self.plan.environment.verify.interval)
                     await journal.pause(interval, "The next look at the service before it.")
                 looks.append(await journal.step("look before it", self.watcher.look))
             before = await journal.step("keep what was seen before it", self._keep, looks)
         return HealthBefore(before.looks, before.well)
-
-    @property
-    def _count(self) -> int:
-        return _LOOKS if self.plan.environment.verify.watches else 0
 
     async def _load(self) -> _Before | None:
         kept = await deployments.load_kept(self.context.database, self.context.run.id, _BEFORE)

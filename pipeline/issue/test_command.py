@@ -27,7 +27,6 @@ from pipeline.verdicts.settings import load_configuration
 _PAUSES = (1, 2, 4, 8, 15, 30)
 """Minutes between two checks of workflows; an hour in all."""
 
-# Patches; stored.
 
 log = structlog.get_logger(__name__)
 

@@ -23,7 +23,6 @@ from safety.required_checks import is_required
 
 _MOST_ASKED = 20  # branches, in one reading
 
-
 CONCLUDED = "concluded"
 _CREATION = "queued"
 _ABANDONED = frozenset({ReasonCode.superseded, ReasonCode.closed})  # reasons whose head nobody looks at any more
@@ -41,6 +40,13 @@ _LEVELS = {
 async def open_check(services: Services, run: Run) -> None:
     """Create the run's check, queued: the first sign people see."""
     await ensure_check(services, run, _CREATION, _build_check(run, review_texts.QUEUED, status="queued"))
+
+
+def _build_check(
+    run: Run, text: CheckText, conclusion: Conclusion | None = None, status: str = "in_progress"
+) -> CheckRun:
+    check = build_check(run.check_name, run.head_sha, run.id, text, conclusion, status)
+    return check if conclusion is None else check.model_copy(update={"buttons": (REVIEW_AGAIN,)})
 
 
 async def show_progress(services: Services, run: Run, step: str, doing: str, post_later: PostLater) -> None:
@@ -76,6 +82,43 @@ async def conclude(
     await complete_check(services, run, _CREATION, CONCLUDED, check)
 
 
+async def _agree_with_same_head(
+    services: Services, run: Run, conclusion: Conclusion, text: CheckText
+) -> tuple[Conclusion, CheckText]:
+    """The verdict as far as other open pull requests with the same head allow it.
+
+    On GitHub the newest check of a head counts for all of them, so a head passes only if no review of it disagrees.
+    """
+    if conclusion not in _PASSING:
+        return conclusion, text
+    others = await checkpoints.find_disagreeing(services.database, run)
+    for worse in (Conclusion.action_required, Conclusion.neutral):
+        for number in (number for number, theirs in others.items() if worse is theirs is not conclusion):
+            if (await services.host.pull_request(run.repository, number)).is_open:
+                return worse, review_texts.render_same_head(number, text)
+    return conclusion, text
+
+
+def _build_annotations(findings: Sequence[Finding]) -> tuple[Annotation, ...]:
+    """The first of the findings, which are the gravest, on their lines: GitHub takes fifty in one write."""
+    return tuple(_build_annotation(f) for f in findings if f.line is not None)[:MAX_ANNOTATIONS]
+
+
+def _build_annotation(finding: Finding) -> Annotation:
+    title, message = review_texts.render_annotation(finding)
+    start = finding.line or 1
+    return Annotation.model_validate(
+        {
+            "path": finding.path,
+            "start_line": start,
+            "end_line": max(start, finding.end_line or start),
+            "level": _LEVELS[finding.severity],
+            "title": title,
+            "message": redact_outgoing(strip_invisible(message)),
+        }
+    )
+
+
 async def conclude_again(services: Services, run: Run, cause: str, conclusion: Conclusion, text: CheckText) -> None:
     """Change the verdict in a run's check.
 
@@ -108,6 +151,22 @@ async def close(services: Services, run: Run) -> None:
         return
     with suppress(Superseded):  # the run that took over shows a check of its own
         await ensure_check(services, run, _CREATION, check)
+
+
+async def _shows_end(services: Services, ended: Run, found: CheckRunRef | None) -> bool:
+    """Whether the check shows that the run ended; a verdict from before the merge stays, and a question does not.
+
+    :param found: None where GitHub does not show it yet.
+    """
+    if found is None:
+        is_completed = await outbox.is_done(services.database, ended.id, CONCLUDED, "check")
+    else:
+        is_completed = found.is_completed
+        if found.conclusion == Conclusion.cancelled:
+            return True
+    if ended.state is RunState.failed or not is_completed:
+        return is_completed
+    return ended.reason is ReasonCode.closed and not await was_asking(services, ended)
 
 
 async def retire(services: Services, run: Run, base: str) -> None:
@@ -145,66 +204,6 @@ async def show_configuration(
     """Create the check on the configuration file, complete at once."""
     check = build_check(config_texts.CHECK_NAME, run.head_sha, f"{run.id}:config", text, conclusion)
     await ensure_check(services, run, "configuration", check.model_copy(update={"annotations": tuple(annotations)}))
-
-
-async def _shows_end(services: Services, ended: Run, found: CheckRunRef | None) -> bool:
-    """Whether the check shows that the run ended; a verdict from before the merge stays, and a question does not.
-
-    :param found: None where GitHub does not show it yet.
-    """
-    if found is None:
-        is_completed = await outbox.is_done(services.database, ended.id, CONCLUDED, "check")
-    else:
-        is_completed = found.is_completed
-        if found.conclusion == Conclusion.cancelled:
-            return True
-    if ended.state is RunState.failed or not is_completed:
-        return is_completed
-    return ended.reason is ReasonCode.closed and not await was_asking(services, ended)
-
-
-async def _agree_with_same_head(
-    services: Services, run: Run, conclusion: Conclusion, text: CheckText
-) -> tuple[Conclusion, CheckText]:
-    """The verdict as far as other open pull requests with the same head allow it.
-
-    On GitHub the newest check of a head counts for all of them, so a head passes only if no review of it disagrees.
-    """
-    if conclusion not in _PASSING:
-        return conclusion, text
-    others = await checkpoints.find_disagreeing(services.database, run)
-    for worse in (Conclusion.action_required, Conclusion.neutral):
-        for number in (number for number, theirs in others.items() if worse is theirs is not conclusion):
-            if (await services.host.pull_request(run.repository, number)).is_open:
-                return worse, review_texts.render_same_head(number, text)
-    return conclusion, text
-
-
-def _build_check(
-    run: Run, text: CheckText, conclusion: Conclusion | None = None, status: str = "in_progress"
-) -> CheckRun:
-    check = build_check(run.check_name, run.head_sha, run.id, text, conclusion, status)
-    return check if conclusion is None else check.model_copy(update={"buttons": (REVIEW_AGAIN,)})
-
-
-def _build_annotations(findings: Sequence[Finding]) -> tuple[Annotation, ...]:
-    """The first of the findings, which are the gravest, on their lines: GitHub takes fifty in one write."""
-    return tuple(_build_annotation(f) for f in findings if f.line is not None)[:MAX_ANNOTATIONS]
-
-
-def _build_annotation(finding: Finding) -> Annotation:
-    title, message = review_texts.render_annotation(finding)
-    start = finding.line or 1
-    return Annotation.model_validate(
-        {
-            "path": finding.path,
-            "start_line": start,
-            "end_line": max(start, finding.end_line or start),
-            "level": _LEVELS[finding.severity],
-            "title": title,
-            "message": redact_outgoing(strip_invisible(message)),
-        }
-    )
 
 
 def build_check(
@@ -256,6 +255,11 @@ async def ensure_check(
     return await write_once(services, run, step, "check", create, find=find, tested=tested), is_new
 
 
+async def _find_id(services: Services, repository: RepositoryRef, head_sha: str, external_id: str) -> int | None:
+    found = await services.host.find_check_run(repository, head_sha, external_id)
+    return None if found is None else found.id
+
+
 async def update_check(
     services: Services, run: Run, creation: str, check: CheckRun, tested: TestedHead | None = None
 ) -> None:
@@ -305,11 +309,6 @@ async def report(
         return (await services.host.create_check_run(repository, check)).id
 
     await answer_once(services, guid, create, find=find)
-
-
-async def _find_id(services: Services, repository: RepositoryRef, head_sha: str, external_id: str) -> int | None:
-    found = await services.host.find_check_run(repository, head_sha, external_id)
-    return None if found is None else found.id
 
 
 async def requires_check(services: Services, run: Run) -> bool:

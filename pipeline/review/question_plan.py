@@ -99,6 +99,10 @@ async def load_conventions(services: Services, run: Run, settings: RunSettings, 
     return await read_at(mirror, commit, change, review)
 
 
+def _explain(error: CodeAccessError) -> WrittenConventions:
+    return WrittenConventions(problem=f"The repository's conventions could not be read: {error}")
+
+
 async def read_at(code: Objects, commit: str | None, change: Change, review: ReviewSettings) -> WrittenConventions:
     """What a commit holds; where it cannot be read, why: no review fails for that.
 
@@ -131,10 +135,6 @@ async def hold_against_conventions(
     held = plan.held.model_copy(update={"says_nothing": left is None})
     narrowed = plan.model_copy(update={"conventions": left, "held": held})
     return prepared.model_copy(update={"plan": narrowed}), ConventionAnswers(tuple(rules.values()), about_change)
-
-
-def _explain(error: CodeAccessError) -> WrittenConventions:
-    return WrittenConventions(problem=f"The repository's conventions could not be read: {error}")
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,16 @@ async def begin(context: RunContext) -> None:
         await checks.show_progress(context.services, context.run, step, "Reading the change", post_later)
 
 
+async def _retire_others(context: RunContext) -> None:
+    """Close the checks of this head's verdicts on another base: they have another name."""
+    past = await runs.list_for_pull_request(context.services.database, context.run.repository.id, context.run.number)
+    names = {context.run.check_name}
+    for other in (each.run for each in past if each.run.head_sha == context.run.head_sha):
+        if other.check_name not in names and other.id < context.run.id:
+            names.add(other.check_name)  # it hides older checks of the same name
+            await checks.retire(context.services, other, context.run.base_ref)
+
+
 def show_so_far(context: RunContext, text: CheckText) -> None:
     """Show what is known while the run goes on, in a moment."""
     context.progress.post_later(partial(checks.show_so_far, context.services, context.run, text))
@@ -90,6 +100,11 @@ async def conclude_or_change(
         await conclude(context, conclusion, text, annotated)
 
 
+async def _change(context: RunContext, conclusion: Conclusion, text: CheckText) -> None:
+    await context.progress.quiet()
+    await checks.conclude_again(context.services, context.run, context.journal.workflow_id, conclusion, text)
+
+
 async def show_not_reviewed(context: RunContext, end: NotReviewed, problem: str | None) -> None:
     """Show why there is no review. Nothing was read, so nothing is approved.
 
@@ -120,18 +135,3 @@ async def show_waiting(context: RunContext, gate: Gate) -> None:
 async def show_failure(context: RunContext, error: ForgeError) -> None:
     """Show that the run failed."""
     await conclude(context, Conclusion.action_required, review_texts.render_failure(error, context.run.id))
-
-
-async def _change(context: RunContext, conclusion: Conclusion, text: CheckText) -> None:
-    await context.progress.quiet()
-    await checks.conclude_again(context.services, context.run, context.journal.workflow_id, conclusion, text)
-
-
-async def _retire_others(context: RunContext) -> None:
-    """Close the checks of this head's verdicts on another base: they have another name."""
-    past = await runs.list_for_pull_request(context.services.database, context.run.repository.id, context.run.number)
-    names = {context.run.check_name}
-    for other in (each.run for each in past if each.run.head_sha == context.run.head_sha):
-        if other.check_name not in names and other.id < context.run.id:
-            names.add(other.check_name)  # it hides older checks of the same name
-            await checks.retire(context.services, other, context.run.base_ref)

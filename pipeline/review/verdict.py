@@ -166,6 +166,10 @@ class ReviewVerdict:
         return self._review
 
 
+def _is_about_lost_test(remark: Remark) -> bool:
+    return remark[0].rule == RULE and remark[0].layer is Layer.static
+
+
 async def choose_remarks(
     services: Services, run: Run, review: Review, settings: RunSettings
 ) -> tuple[Sequence[Remark], Collection[str]]:
@@ -184,7 +188,3 @@ async def load_review(services: Services, run: Run) -> Review:
     if review is None:
         raise ForgeError("The checkpoint of the review phase is gone.", "Press Review again.")
     return review
-
-
-def _is_about_lost_test(remark: Remark) -> bool:
-    return remark[0].rule == RULE and remark[0].layer is Layer.static

@@ -73,12 +73,16 @@ class DraftTests:
         run = await self._checks.test(commit, ())
         shown = [(each, test) for each in self.goal if (test := proofs.find_shown_test(each)) is not None]
         tried = [(each, await self._try(commit, test)) for each, test in shown]
+        failed = [
+            RequiredFix(path=case.path or "", line=case.line, rule=case.id, message=case.message)
+            for case in run.failures
+        ]
         still = [each for each, ending in tried if ending.kind is EndingKind.failed]
         passing = [each.id for each, ending in tried if ending.kind is EndingKind.passed]
         return TestedDraft(
             title=texts.join_outcomes(test_texts.render_line(run), passing, [each.id for each in still]),
             is_failed=bool(still) or decide_verdict(run) is SuiteVerdict.failed,
-            to_fix=(*map(self.demand, still), *_list_to_fix(run))[:MOST_FIXES],
+            to_fix=(*map(self.demand, still), *failed)[:MOST_FIXES],
         )
 
     async def _try(self, commit: str, test: Reproduction) -> Ending:
@@ -92,13 +96,6 @@ class DraftTests:
         """A finding as it is shown to whoever fixes it: what a test prints only where they may see every file."""
         message = proofs.describe_goal(finding, shows_output=not self.configuration.review.never_send)
         return RequiredFix(id=finding.id, path=finding.path, line=finding.line, rule=finding.rule, message=message)
-
-
-def _list_to_fix(run: TestRun) -> tuple[RequiredFix, ...]:
-    failed = [
-        RequiredFix(path=case.path or "", line=case.line, rule=case.id, message=case.message) for case in run.failures
-    ]
-    return tuple(failed)
 
 
 @dataclass(frozen=True)
