@@ -98,9 +98,9 @@ async def load_plan(services: Services, run: Run, deployment: Deployment) -> Dep
     environment = configuration.deploy.environments.get(deployment.environment)
     branch = await services.host.default_branch(run.repository)
     obstacle = await _find_obstacle(services, run, deployment, environment)
-    review = await load_review_of(services, run.repository.id, run.number)
+    review = await _load_review_of(services, run.repository.id, run.number)
     contents = (
-        None if deployment.cause is Cause.rollback else await load_contents(services, run, deployment, configuration)
+        None if deployment.cause is Cause.rollback else await _load_contents(services, run, deployment, configuration)
     )
     failed = await deployments.find_failure(services.database, run.repository.id, deployment.environment)
     if deployment.cause is Cause.rollback:
@@ -110,10 +110,10 @@ async def load_plan(services: Services, run: Run, deployment: Deployment) -> Dep
     await deployments.keep_risk(services.database, run.id, risk)
     facts = (
         *describe_failure(failed),
-        *await describe_change(services, run, deployment),
+        *await _describe_change(services, run, deployment),
         *describe_contents(contents),
-        *describe_review(review if contents is not None and contents.is_as_reviewed(run.number) else None),
-        *await describe_checks(services, run, review),
+        *_describe_review(review if contents is not None and contents.is_as_reviewed(run.number) else None),
+        *await _describe_checks(services, run, review),
     )
     owner = await outbox.find_proposing_run(services.database, run.repository.id, run.number)
     issue = None if owner is None else await runs.get(services.database, owner)
@@ -141,7 +141,15 @@ async def _find_obstacle(services: Services, run: Run, deployment: Deployment, e
     return "" if paused_by is None else f"{paused_by} paused Forge in this repository."
 
 
-async def load_contents(
+async def _load_review_of(services: Services, repository_id: int, number: int) -> Review | None:
+    """The newest review of a pull request; None if there is none."""
+    for past in await runs.list_for_pull_request(services.database, repository_id, number):
+        if not past.run.is_of_issue and (found := await checkpoints.load_review(services.database, past.run)):
+            return found
+    return None
+
+
+async def _load_contents(
     services: Services, run: Run, deployment: Deployment, configuration: Configuration
 ) -> LiveContents | None:
     """What goes live; None where Forge does not know what the environment runs."""
@@ -200,6 +208,50 @@ async def _load_past(
     return refused, frozenset(went_back)
 
 
+async def _describe_change(services: Services, run: Run, deployment: Deployment) -> tuple[str, ...]:
+    """What is new since what the environment runs, each fact in Markdown."""
+    if not deployment.previous_sha:
+        return ("Everything is new: Forge deployed nothing here before.",)
+    before, after = deployment.previous_sha, deployment.sha
+    try:
+        mirror = await fetch_commits(services, run.repository, run.number, after, before)
+        change = await mirror.change(before, after)
+        listed = await mirror.list_commits(before, after, _TRAILER, _MOST_COMMITS + 1)
+    except (CodeAccessError, NotFound):
+        return (f"What is new since {inline_code(before[:7])} could not be read.",)
+    named = [f"{inline_code(each.sha[:7])} {escape(each.subject, 100)}" for each in listed[-_MOST_COMMITS:]]
+    more = " and more" if len(listed) > _MOST_COMMITS else ""
+    size = f"{change.total_files:,} files, +{change.additions:,} −{change.deletions:,} lines"
+    return (f"New since {inline_code(before[:7])}: {size}", f"Commits: {'; '.join(named) or 'none'}{more}")
+
+
+def _describe_review(review: Review | None) -> tuple[str, ...]:
+    """What the review found, each fact in Markdown."""
+    if review is None:
+        return ("Forge did not review exactly what is deployed.",)
+    risk = f"Risk: {review.risk.level.value}, {review.risk.score} of 100"
+    open_ = [f"{inline_code(each.rule)} {escape(each.message, 150)}" for each in review.findings[:_MOST_FINDINGS]]
+    told = f"Open findings of the review: {len(review.findings)}" + (f": {'; '.join(open_)}" if open_ else "")
+    return (risk, f"Verdict of the review: {review.decision.value.replace('_', ' ')}", told)
+
+
+async def _describe_checks(services: Services, run: Run, review: Review | None) -> tuple[str, ...]:
+    """What the checks say about the merged commit and about the reviewed head, each fact in Markdown."""
+    merged = await services.host.check_results(run.repository, run.head_sha)
+    told = [f"Checks of the merged commit: {_list_checks(merged, own=False)}"]
+    if review is not None:
+        of_head = await services.host.check_results(run.repository, review.head_sha)
+        told.append(f"Tests and checks of {inline_code(review.head_sha[:7])}: {_list_checks(of_head, own=True)}")
+    return tuple(told)
+
+
+def _list_checks(reported: Sequence[ReportedCheck], *, own: bool) -> str:
+    """:param own: whether Forge's own count."""
+    shown = [each for each in reported if own or not each.name.startswith("Forge / ")]
+    named = ", ".join(f"{inline_code(each.name)} {each.conclusion}" for each in shown[:_MOST_CHECKS])
+    return named or "none were reported"
+
+
 @dataclass(frozen=True)
 class _Reader:
     """Tells what is known of the commits of the default branch that go live."""
@@ -223,7 +275,7 @@ class _Reader:
 
     async def _find_review(self, pull: MergedPull, newest: str, oldest: str) -> Review | None:
         """The review of exactly what commits of the default branch brought there; None if there is none."""
-        review = await load_review_of(self.services, self.run.repository.id, pull.number)
+        review = await _load_review_of(self.services, self.run.repository.id, pull.number)
         if review is None or review.head_sha != pull.head_sha:
             return None
         try:
@@ -253,23 +305,6 @@ class _Reader:
                 "is_protected": bool(list_protected(review.changed, self.configuration)),
             }
         )
-
-
-async def describe_change(services: Services, run: Run, deployment: Deployment) -> tuple[str, ...]:
-    """What is new since what the environment runs, each fact in Markdown."""
-    if not deployment.previous_sha:
-        return ("Everything is new: Forge deployed nothing here before.",)
-    before, after = deployment.previous_sha, deployment.sha
-    try:
-        mirror = await fetch_commits(services, run.repository, run.number, after, before)
-        change = await mirror.change(before, after)
-        listed = await mirror.list_commits(before, after, _TRAILER, _MOST_COMMITS + 1)
-    except (CodeAccessError, NotFound):
-        return (f"What is new since {inline_code(before[:7])} could not be read.",)
-    named = [f"{inline_code(each.sha[:7])} {escape(each.subject, 100)}" for each in listed[-_MOST_COMMITS:]]
-    more = " and more" if len(listed) > _MOST_COMMITS else ""
-    size = f"{change.total_files:,} files, +{change.additions:,} −{change.deletions:,} lines"
-    return (f"New since {inline_code(before[:7])}: {size}", f"Commits: {'; '.join(named) or 'none'}{more}")
 
 
 def describe_failure(failed: Deployment | None) -> tuple[str, ...]:
@@ -311,38 +346,3 @@ def _describe_undone(commits: Sequence[tuple[str, str]]) -> str:
     named = [f"{inline_code(sha[:7])} {escape(subject, 80)}" for sha, subject in commits[:_MOST_UNDONE]]
     more = f"; and {len(commits) - _MOST_UNDONE} more" if len(commits) > _MOST_UNDONE else ""
     return f"{'; '.join(named)}{more} (it runs here, and the branch was rewritten without it)"
-
-
-async def load_review_of(services: Services, repository_id: int, number: int) -> Review | None:
-    """The newest review of a pull request; None if there is none."""
-    for past in await runs.list_for_pull_request(services.database, repository_id, number):
-        if not past.run.is_of_issue and (found := await checkpoints.load_review(services.database, past.run)):
-            return found
-    return None
-
-
-def describe_review(review: Review | None) -> tuple[str, ...]:
-    """What the review found, each fact in Markdown."""
-    if review is None:
-        return ("Forge did not review exactly what is deployed.",)
-    risk = f"Risk: {review.risk.level.value}, {review.risk.score} of 100"
-    open_ = [f"{inline_code(each.rule)} {escape(each.message, 150)}" for each in review.findings[:_MOST_FINDINGS]]
-    told = f"Open findings of the review: {len(review.findings)}" + (f": {'; '.join(open_)}" if open_ else "")
-    return (risk, f"Verdict of the review: {review.decision.value.replace('_', ' ')}", told)
-
-
-async def describe_checks(services: Services, run: Run, review: Review | None) -> tuple[str, ...]:
-    """What the checks say about the merged commit and about the reviewed head, each fact in Markdown."""
-    merged = await services.host.check_results(run.repository, run.head_sha)
-    told = [f"Checks of the merged commit: {_list_checks(merged, own=False)}"]
-    if review is not None:
-        of_head = await services.host.check_results(run.repository, review.head_sha)
-        told.append(f"Tests and checks of {inline_code(review.head_sha[:7])}: {_list_checks(of_head, own=True)}")
-    return tuple(told)
-
-
-def _list_checks(reported: Sequence[ReportedCheck], *, own: bool) -> str:
-    """:param own: whether Forge's own count."""
-    shown = [each for each in reported if own or not each.name.startswith("Forge / ")]
-    named = ", ".join(f"{inline_code(each.name)} {each.conclusion}" for each in shown[:_MOST_CHECKS])
-    return named or "none were reported"

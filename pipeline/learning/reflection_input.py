@@ -35,7 +35,6 @@ class ReflectionInput(Value):
 
     question: ReflectionQuestion | None = None
     configuration: Configuration = Configuration()
-    why: str = ""
     code: str = ""
     most: int = 1
 
@@ -86,22 +85,22 @@ def _filter_sendable(sent_back: SendBack, configuration: Configuration) -> SendB
     return sent_back.model_copy(update={"to_fix": tuple(e for e in sent_back.to_fix if not matches(e.path, hidden))})
 
 
-async def enqueue_reflection(
-    services: Services, run_id: str, repository_id: int, moment: Moment = Moment.ended
-) -> None:
-    """Queue a reflection, if Forge reflects at all; a repeated call changes nothing."""
-    if can_reflect(services):
-        await enqueue(REFLECT, run_id, moment.value, run=run_id, occasion=moment.value, repository=repository_id)
-
-
 async def reflect_if_ended(services: Services, run: Run, outcome: str) -> str:
     """Queue the reflection on a run if its work ended; the outcome of the work."""
     if outcome != RunState.waiting.value:
-        await enqueue_reflection(services, run.id, run.repository.id)
+        await _enqueue_reflection(services, run.id, run.repository.id)
     return outcome
 
 
-def can_reflect(services: Services) -> bool:
+async def _enqueue_reflection(
+    services: Services, run_id: str, repository_id: int, moment: Moment = Moment.ended
+) -> None:
+    """Queue a reflection, if Forge reflects at all; a repeated call changes nothing."""
+    if _can_reflect(services):
+        await enqueue(REFLECT, run_id, moment.value, run=run_id, occasion=moment.value, repository=repository_id)
+
+
+def _can_reflect(services: Services) -> bool:
     """Whether the operator lets Forge reflect and there is a model to ask."""
     return services.reflects and isinstance(services.models.choose(ModelTier.fast), LanguageModel)
 
@@ -119,7 +118,7 @@ class ReflectionSweep:
 
     async def enqueue_reflections(self) -> None:
         """Queue the reflections that are due."""
-        if not can_reflect(self._services):
+        if not _can_reflect(self._services):
             return
         started = datetime.now(UTC)
         news = set(await reflections.list_newsworthy_runs(self._services.database, self._since))
@@ -134,5 +133,5 @@ class ReflectionSweep:
             return
         for moment in sorted(find_moments(await ledger.load_events(self._services.database, run_id))):
             if (run_id, moment) not in self._enqueued:
-                await enqueue_reflection(self._services, run_id, run.repository.id, moment)
+                await _enqueue_reflection(self._services, run_id, run.repository.id, moment)
                 self._enqueued.add((run_id, moment))

@@ -130,11 +130,18 @@ class _SinglePost:
         draft = DraftReview(
             head_sha=self.review.head_sha,
             body=_render_body(self.review, named, len(self.before), self.marker, note),
-            comments=tuple(build_comment(each, has_server=False) for each in remarks),
+            comments=tuple(_build_comment(each, has_server=False) for each in remarks),
             event=event,
         )
         review_id = await self.host.create_review(self.repository, self.number, draft)
         return SinglePosted(review_id=review_id, comments=len(remarks), named=named, is_new=True, note=note)
+
+
+def _build_comment(remark: Remark, *, has_server: bool = True) -> InlineComment:
+    """:param has_server: answers to it are heard."""
+    start, end = remark[0].comment_lines
+    body = redact_outgoing(comment_texts.render_comment(remark, has_server=has_server))
+    return InlineComment(path=remark[0].path, start_line=start, line=end, body=body)
 
 
 _DOES = {
@@ -210,7 +217,7 @@ async def _post(
     draft = DraftReview(
         head_sha=run.head_sha,
         body=redact_outgoing(bodies[0]),
-        comments=tuple(build_comment(remark) for remark in remarks),
+        comments=tuple(_build_comment(remark) for remark in remarks),
     )
 
     async def find() -> int | None:
@@ -335,10 +342,3 @@ async def dismiss_approval(services: Services, run: Run, review_id: int, text: s
     await halts.require_none(services.database)
     await services.host.dismiss_approval(run.repository, run.number, review_id, text)
     await outbox.record_withdrawal(services.database, run, review_id, services.clock.now())
-
-
-def build_comment(remark: Remark, *, has_server: bool = True) -> InlineComment:
-    """:param has_server: answers to it are heard."""
-    start, end = remark[0].comment_lines
-    body = redact_outgoing(comment_texts.render_comment(remark, has_server=has_server))
-    return InlineComment(path=remark[0].path, start_line=start, line=end, body=body)

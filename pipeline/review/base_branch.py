@@ -24,39 +24,6 @@ from workspace.git import Unrelated
 from workspace.mirror import Mirror
 
 
-async def read_protected(
-    mirror: Mirror, run: Run, change: Change, configuration: Configuration
-) -> ProtectedContents | None:
-    """What a change makes of its protected files; None where it has none, or where its branch is not known."""
-    touched = list_protected(change.paths, configuration)
-    if not touched or not run.base_ref:
-        return None
-    contents = await mirror.describe_contents(change.merge_base, change.head_sha, {*touched})
-    return ProtectedContents(paths=tuple(touched), digest=digest(run.base_ref, *contents))
-
-
-async def find_kept_approval(services: Services, run: Run, protected: ProtectedContents | None) -> KeptApproval | None:
-    """The last answer about exactly these files, if it is an approval of somebody who could give it now as well.
-
-    :raises RateLimited: GitHub says later who may.
-    """
-    if protected is None:
-        return None
-    asked = await gates.list_for_pull_request(services.database, run.repository.id, run.number)
-    answered = [gate for gate in asked if gate.run_id != run.id and _is_answer(gate, digest_subject(protected))]
-    last = answered[-1] if answered else None
-    if last is None or last.state is not GateState.approved or last.decision is None:
-        return None
-    if not await is_still_entitled(services, last):
-        return None
-    return KeptApproval(by=last.decision.by_login, head_sha=last.head_sha)
-
-
-def _is_answer(gate: Gate, subject: str) -> bool:
-    is_same = gate.name == "protected_paths" and gate.request.phase is Phase.review and gate.request.subject == subject
-    return is_same and gate.state in {GateState.approved, GateState.rejected}
-
-
 async def add_base(
     checked: CheckedChange, mirror: Mirror, run: Run, settings: RunSettings, change: Change
 ) -> CheckedChange:
@@ -64,7 +31,7 @@ async def add_base(
     of_base = {
         "only_for": await _find_only_base(mirror, settings.pull_request, change.merge_base),
         "is_shared": run.check_name == REVIEW_CHECK,
-        "protected": await read_protected(mirror, run, change, settings.configuration),
+        "protected": await _read_protected(mirror, run, change, settings.configuration),
     }
     return checked.model_copy(update=of_base)
 
@@ -83,6 +50,17 @@ async def _find_only_base(mirror: Mirror, pull_request: PullRequest, merge_base:
     except Unrelated:  # such as a branch that holds a site only
         is_same = False
     return "" if is_same else pull_request.base_ref
+
+
+async def _read_protected(
+    mirror: Mirror, run: Run, change: Change, configuration: Configuration
+) -> ProtectedContents | None:
+    """What a change makes of its protected files; None where it has none, or where its branch is not known."""
+    touched = list_protected(change.paths, configuration)
+    if not touched or not run.base_ref:
+        return None
+    contents = await mirror.describe_contents(change.merge_base, change.head_sha, {*touched})
+    return ProtectedContents(paths=tuple(touched), digest=digest(run.base_ref, *contents))
 
 
 async def list_already(mirror: Mirror, run: Run, change: Change) -> tuple[str, ...]:
@@ -112,13 +90,35 @@ def leave_to_base(checked: CheckedChange, already: tuple[str, ...]) -> CheckedCh
 
 async def build_for_base(services: Services, run: Run, checked: CheckedChange, model: ModelPart) -> Review:
     """The review of all layers. Where the branch requires the check, a person is asked about unread source."""
-    kept = {"kept_approval": await find_kept_approval(services, run, checked.protected)}
+    kept = {"kept_approval": await _find_kept_approval(services, run, checked.protected)}
     model = model.model_copy(update={"findings": tuple(f for f in model.findings if f.path not in checked.already)})
     built = reviewer.build_review(checked, model).model_copy(update=kept)
     if built.unread.paths and built.unread.then is IfUnread.neutral and await requires_check(services, run):
         asking = checked.model_copy(update={"if_unread": IfUnread.ask})
         return reviewer.build_review(asking, model).model_copy(update=kept)
     return built
+
+
+async def _find_kept_approval(services: Services, run: Run, protected: ProtectedContents | None) -> KeptApproval | None:
+    """The last answer about exactly these files, if it is an approval of somebody who could give it now as well.
+
+    :raises RateLimited: GitHub says later who may.
+    """
+    if protected is None:
+        return None
+    asked = await gates.list_for_pull_request(services.database, run.repository.id, run.number)
+    answered = [gate for gate in asked if gate.run_id != run.id and _is_answer(gate, digest_subject(protected))]
+    last = answered[-1] if answered else None
+    if last is None or last.state is not GateState.approved or last.decision is None:
+        return None
+    if not await is_still_entitled(services, last):
+        return None
+    return KeptApproval(by=last.decision.by_login, head_sha=last.head_sha)
+
+
+def _is_answer(gate: Gate, subject: str) -> bool:
+    is_same = gate.name == "protected_paths" and gate.request.phase is Phase.review and gate.request.subject == subject
+    return is_same and gate.state in {GateState.approved, GateState.rejected}
 
 
 async def build_avoidance_check(

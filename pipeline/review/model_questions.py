@@ -73,7 +73,7 @@ class ModelQuestions:
 
     async def load_earlier(self, checked: CheckedChange) -> EarlierFindings:
         """The model's findings of the last review, also dismissed ones."""
-        return await load_earlier_findings(self._services, self._run, checked, *await self._load_code(checked))
+        return await _load_earlier_findings(self._services, self._run, checked, *await self._load_code(checked))
 
     async def prepare(
         self, checked: CheckedChange, settled: Collection[str], failing: Sequence[Finding]
@@ -87,7 +87,7 @@ class ModelQuestions:
         services, run, settings = self._services, self._run, self._settings
         change, versions = await self._load_code(checked)
         said = {*settled, *(each.id for each in failing)}
-        before = await load_earlier_reading(services, run, checked, change, versions, said)
+        before = await _load_earlier_reading(services, run, checked, change, versions, said)
         new = change if before.since is None else narrow_change(change, before.since, before.read)
         around = await load_surroundings(services, run, settings, new, versions, checked.findings)
         written = await load_conventions(services, run, settings, new)
@@ -141,27 +141,7 @@ class ModelQuestions:
         return show_cells(change, await mirror.versions(change.files))
 
 
-async def _read_intent(services: Services, pull_request: PullRequest, run: Run) -> Intent:
-    """The intent; without the issue where GitHub does not show one.
-
-    :raises RateLimited: GitHub wants Forge to wait.
-    """
-    host, repository, intent = services.host, run.repository, Intent(title=pull_request.title)
-    try:
-        words = (await host.issue(repository, pull_request.number)).body
-        intent = intent.model_copy(update={"said": words})
-        for number in list_closed_issues(words)[:1]:
-            issue = await host.issue(repository, number)
-            if not issue.is_pull_request:
-                return intent.model_copy(update={"issue": number, "asked": f"{issue.title}\n{issue.body}"})
-    except RateLimited:
-        raise
-    except CodeHostError:  # the issue is gone, or may not be read
-        pass
-    return intent
-
-
-async def load_earlier_findings(
+async def _load_earlier_findings(
     services: Services, run: Run, checked: CheckedChange, change: Change, versions: Mapping[str, FileVersions]
 ) -> EarlierFindings:
     """The model's findings of the last review, also dismissed ones."""
@@ -241,7 +221,7 @@ def _find_successor(path: str, since: Change) -> FileChange | None:
     return since.file(path) or next(renamed, None)
 
 
-async def load_earlier_reading(
+async def _load_earlier_reading(
     services: Services,
     run: Run,
     checked: CheckedChange,
@@ -299,3 +279,23 @@ def _build_earlier(then: Finding, now: Finding, content: bytes, since: FileChang
     return EarlierFinding(
         id=then.id, rule=then.rule, path=now.path, line=line, message=then.message, before="\n".join(before)
     )
+
+
+async def _read_intent(services: Services, pull_request: PullRequest, run: Run) -> Intent:
+    """The intent; without the issue where GitHub does not show one.
+
+    :raises RateLimited: GitHub wants Forge to wait.
+    """
+    host, repository, intent = services.host, run.repository, Intent(title=pull_request.title)
+    try:
+        words = (await host.issue(repository, pull_request.number)).body
+        intent = intent.model_copy(update={"said": words})
+        for number in list_closed_issues(words)[:1]:
+            issue = await host.issue(repository, number)
+            if not issue.is_pull_request:
+                return intent.model_copy(update={"issue": number, "asked": f"{issue.title}\n{issue.body}"})
+    except RateLimited:
+        raise
+    except CodeHostError:  # the issue is gone, or may not be read
+        pass
+    return intent

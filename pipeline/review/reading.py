@@ -96,10 +96,10 @@ class ModelReading(ABC):
         proved = await self.prove(plan, assessed.candidates, kept)
         found, model, review = proved.findings, self.model, self.configuration.review
         part = build_model_part(prepared, self.answers, found, assessed.gone, model, review, unchecked, on_conventions)
-        return add_proofs(part, proved, model)
+        return _add_proofs(part, proved, model)
 
     @property
-    def going_on(self) -> LanguageModel:
+    def next_model(self) -> LanguageModel:
         """The model for the next question."""
         return choose_after(self.model, self.answers)
 
@@ -153,6 +153,18 @@ class ModelReading(ABC):
         due = len(plan.questions) - len(self.answers) + 2 + count_calls(plan.conventions) + proofs
         most = min(configuration.breakers.iteration.review, configuration.guards.max_iterations)
         return allot(usual, most, sum(len(each.calls) for each in self.answers), due)
+
+
+def _add_proofs(part: ModelPart, proved: ProvedFindings, model: LanguageModel) -> ModelPart:
+    """The contribution with what proving its findings cost. That there was no answer is no failure of the review."""
+    tools = {tool.tool: tool for tool in part.report.tools}
+    for answer in proved.answers:
+        name = answer.last_model or model.name
+        known = tools.get(name, ToolRun(tool=name, seconds=0, files=0))
+        spent = {"seconds": known.seconds + answer.seconds, "tokens": known.tokens + answer.usage.tokens}
+        tools[name] = known.model_copy(update={**spent, "cost": known.cost + answer.cost})
+    report = part.report.model_copy(update={"tools": tuple(tools.values())})
+    return add_note(part.model_copy(update={"report": report}), proved.told)
 
 
 def build_model_part(
@@ -291,18 +303,6 @@ def _describe_conventions(plan: QuestionPlan, answer: ModelAnswer | None) -> Hel
     if answer is None or answer.problem is None:
         return plan.held
     return plan.held.model_copy(update={"problem": f"The change was not held against them: {answer.problem}"})
-
-
-def add_proofs(part: ModelPart, proved: ProvedFindings, model: LanguageModel) -> ModelPart:
-    """The contribution with what proving its findings cost. That there was no answer is no failure of the review."""
-    tools = {tool.tool: tool for tool in part.report.tools}
-    for answer in proved.answers:
-        name = answer.last_model or model.name
-        known = tools.get(name, ToolRun(tool=name, seconds=0, files=0))
-        spent = {"seconds": known.seconds + answer.seconds, "tokens": known.tokens + answer.usage.tokens}
-        tools[name] = known.model_copy(update={**spent, "cost": known.cost + answer.cost})
-    report = part.report.model_copy(update={"tools": tuple(tools.values())})
-    return add_note(part.model_copy(update={"report": report}), proved.told)
 
 
 def add_note(part: ModelPart, told: str) -> ModelPart:

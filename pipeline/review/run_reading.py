@@ -46,18 +46,18 @@ class RunReading(ModelReading):
     async def ask(self, question: Question, schema: type[BaseModel]) -> ModelAnswer:
         """:raises WaitingForGate: if a person has to decide first."""
         name = self._compute_digest(question, schema)
-        return await self.calls.ask(name, question, schema, self.going_on, can_spare=self._can_spare)
+        return await self.calls.ask(name, question, schema, self.next_model, can_spare=self._can_spare)
 
     async def ask_beside(self, question: Question, schema: type[BaseModel], *, is_shared: bool = False) -> ModelAnswer:
         """It stops no review, so nobody is asked for it."""
         name = self._compute_digest(question, schema)
-        return await self.calls.ask_outside_run(name, question, schema, self.going_on, is_shared=is_shared)
+        return await self.calls.ask_outside_run(name, question, schema, self.next_model, is_shared=is_shared)
 
     async def look_up(self, question: ReviewQuestion, limits: LookUpLimits, why: str) -> ReviewAnswer:
         """:raises WaitingForGate: if a person has to decide first."""
 
         def choose(agent: Agent[LookedUpReport], assignment: Assignment) -> Steps:
-            return _LookUpSteps(self.calls, agent, assignment, self.going_on, self._can_spare)
+            return _LookUpSteps(self.calls, agent, assignment, self.next_model, self._can_spare)
 
         tools = await run_outside_journal(self._make_tools)
         return await ask_looking_up(question, tools, limits, why, choose)
@@ -76,7 +76,7 @@ class RunReading(ModelReading):
         return self.spares and any(answer.value is not None for answer in self.answers)
 
     def _compute_digest(self, question: Question, schema: type[BaseModel]) -> str:
-        return digest(self.going_on.name, question.instructions, question.content, schema.__name__)
+        return digest(self.next_model.name, question.instructions, question.content, schema.__name__)
 
     async def _make_tools(self) -> Sequence[Tool]:
         context, pull_request = self.calls.context, self.settings.pull_request

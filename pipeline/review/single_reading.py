@@ -108,15 +108,15 @@ class _DirectReading(ModelReading):
     budget: SingleBudget
 
     async def ask(self, question: Question, schema: type[BaseModel]) -> ModelAnswer:
-        return await ask(question, schema, self.going_on, self.budget)
+        return await ask(question, schema, self.next_model, self.budget)
 
     async def ask_beside(self, question: Question, schema: type[BaseModel], *, is_shared: bool = False) -> ModelAnswer:
-        return await ask(question, schema, self.going_on, self.budget)
+        return await ask(question, schema, self.next_model, self.budget)
 
     async def look_up(self, question: ReviewQuestion, limits: LookUpLimits, why: str) -> ReviewAnswer:
         toolbox, origin, never_send = self.single.toolbox, self.single.origin, self.configuration.review.never_send
         there = ReadableCode(self.code, self.checked.head_sha, toolbox, origin, never_send, self.checked.findings)
-        choose = partial(DirectSteps, model=self.going_on, budget=self.budget)
+        choose = partial(DirectSteps, model=self.next_model, budget=self.budget)
         return await ask_looking_up(question, await there.make_tools(), limits, why, choose)
 
     async def assess(self, prepared: PreparedQuestions, on_conventions: ModelAnswer | None) -> AssessedAnswers:
