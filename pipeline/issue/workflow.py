@@ -3,7 +3,6 @@
 from domain.errors import ForgeError
 from domain.gates import Gate
 from domain.runs.run import Phase, ReasonCode, Run, RunState, Trigger
-from memory.gates import gates
 from messages import plan as plan_texts
 from messages.pull_request import Progress
 from pipeline.context import Services
@@ -72,7 +71,7 @@ class IssueRun(RunWorkflow):
     async def _end(self, ended: RunEnd) -> str:
         """End the run, and show that in its comment."""
         await self._comment.show_end(ended)
-        await self._journal.step("finish", self._finish, ended)
+        await self._journal.step("finish", self._settle, ended.state, ended.reason, ended.detail)
         self._is_over = True
         return ended.reason.value
 
@@ -84,13 +83,6 @@ class IssueRun(RunWorkflow):
         asked = await show_gates(self._services, self._run)  # an answer may have started this execution
         await self._context.status.show_progress("begun", Progress(), self._context.progress.post_later)
         return sum(not gate.is_waiting for gate in asked)
-
-    async def _finish(self, ended: RunEnd) -> None:
-        """End the run and void its gates, which would block its pull request."""
-        services, run = self._services, self._run
-        if await gates.void(services.database, run.id, (), "settled", services.clock.now()):
-            await show_gates(services, run)
-        await self._move(ended.state, ended.reason, ended.detail)
 
     async def _show_waiting(self, gate: Gate) -> None:
         await self._comment.show_waiting(gate)

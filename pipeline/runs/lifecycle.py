@@ -22,11 +22,12 @@ from domain.errors import (
 )
 from domain.gates import Gate
 from domain.runs.run import Phase, ReasonCode, Run, RunState
+from memory.gates import gates
 from memory.reservations import reservations
 from memory.runs import checkpoints, phases, runs
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal, run_outside_journal
-from pipeline.gates.ask import WaitingForGate, show_closed_gates
+from pipeline.gates.ask import WaitingForGate, show_closed_gates, show_gates
 from pipeline.maintenance.purge import purge_copies
 from pipeline.model_calls.memories import settle_memories
 from pipeline.publishing import trouble
@@ -185,6 +186,13 @@ class RunWorkflow(ABC):
         if target.is_final:
             await self._close_reservations()
             await settle_memories(self._services, self._run, succeeded=reason in _SUCCESSES)
+
+    async def _settle(self, state: RunState, reason: ReasonCode, detail: str) -> None:
+        """End the run and void its gates, which would block its pull request."""
+        services, run = self._services, self._run
+        if await gates.void(services.database, run.id, (), "settled", services.clock.now()):
+            await show_gates(services, run)
+        await self._move(state, reason, detail)
 
     async def _close_reservations(self) -> None:
         """Count what is still reserved as spent: nobody knows what the provider did."""

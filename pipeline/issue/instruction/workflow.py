@@ -6,7 +6,6 @@ from dataclasses import replace
 from domain.errors import ForgeError
 from domain.gates import Gate
 from domain.runs.run import ReasonCode, RunState
-from memory.gates import gates
 from memory.runs import instructions
 from messages import instructions as texts
 from pipeline.gates.ask import show_gates
@@ -164,7 +163,7 @@ class InstructionRun(RunWorkflow):
         if ended.asked:
             await self._journal.step("keep the question", keep_question, self._services, self._run, ended.asked)
         await self._journal.step("answer", answer_instruction, self._services, self._run, ended.text)
-        await self._journal.step("finish", self._finish, ended)
+        await self._journal.step("finish", self._settle, ended.state, ended.reason, ended.detail)
         await self._journal.step("what became of all", tell_end, self._services, self._run)
         self._is_over = True
         return ended.reason.value
@@ -176,12 +175,6 @@ class InstructionRun(RunWorkflow):
         await self._move(RunState.running)
         await show_gates(self._services, self._run)  # an answer may have started this execution
         return await instructions.find_earlier(self._services.database, self._run) is None
-
-    async def _finish(self, ended: RunEnd) -> None:
-        services, run = self._services, self._run
-        if await gates.void(services.database, run.id, (), "settled", services.clock.now()):
-            await show_gates(services, run)
-        await self._move(ended.state, ended.reason, ended.detail)
 
     async def _show_waiting(self, gate: Gate) -> None:
         """Its own comment shows it; a review thread says where that is."""
