@@ -20,7 +20,7 @@ from domain.ports import Clock
 from memory.db.engine import Database, sync_engine
 from memory.process import executors
 from pipeline.context import Services
-from pipeline.durable.steps import PAUSES, Durable, run_durable_step
+from pipeline.durable.journal import PAUSES, Durable, run_durable_step
 from pipeline.maintenance.redelivery import Redelivery
 from pipeline.worker.engine import WorkflowEngine
 from pipeline.worker.lease import ProcessLease

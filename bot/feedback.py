@@ -28,7 +28,7 @@ from domain.ports import Clock
 from memory.db.engine import Database
 from memory.deployments.feedback_tokens import FeedbackToken
 from memory.deployments.problems import TooManyProblems, UnknownDeployment
-from pipeline.deployment.production.intake import FeedbackIntake, TooManyReports, explain_silence
+from pipeline.deployment.production_intake import FeedbackIntake, TooManyReports, explain_silence
 
 log = structlog.get_logger(__name__)
 

@@ -7,7 +7,7 @@ from bot.webhook import BODY_SECONDS
 from memory.db.engine import BUSY_SECONDS
 from pipeline.context import PROGRESS_DELAY, SETTLING, Services
 from pipeline.deliveries.intake import PATIENCE
-from pipeline.durable.steps import LAG, STUBBORN
+from pipeline.durable.journal import LAG, STUBBORN
 from pipeline.worker.queues import HEARTBEAT, EngineSettings
 
 

@@ -14,8 +14,7 @@ from domain.runs.run import RepositoryRef
 from domain.value import Value
 from memory.runs import runs
 from pipeline.context import Services
-from pipeline.durable.journal import WorkflowJournal, kind_of
-from pipeline.durable.steps import call_dbos
+from pipeline.durable.journal import WorkflowJournal, call_dbos, kind_of
 
 T = TypeVar("T")
 Seen = TypeVar("Seen")

@@ -14,8 +14,7 @@ from domain.notices import NO_NOTICES, NoticeAccess
 from domain.ports import Clock, CodeHost, Outbound
 from domain.text.markers import Markers
 from memory.db.engine import Database
-from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
+from pipeline.durable.journal import LAG, PAUSES, STUBBORN, Durable, WorkflowJournal, run_durable_step
 from workspace.mirror import Mirrors
 
 SETTLING = 10.0

@@ -22,7 +22,6 @@ from safety.allowed_actions import Action, ActionDecision, allows
 from safety.autofix import apply_fixes, select_fixable
 from workspace.commits import CannotCommit
 from workspace.mirror import Mirror
-from workspace.push_result import Pushed, PushOutcome, PushRejected
 
 log = structlog.get_logger(__name__)
 
@@ -72,10 +71,10 @@ async def push(services: Services, run: Run, made: Correction) -> bool:
         if isinstance(known, str) or known.live.head_ref != made.branch:
             return False
     result = await _push_once(services, run, await fetch_mirror(services, run), made)
-    if not isinstance(result, Pushed):
-        why = explain_refused_push(result.said) if isinstance(result, PushRejected) else "The branch moved meanwhile."
+    if not result.is_pushed:
+        why = explain_refused_push(result.said) if result.outcome == "refused" else "The branch moved meanwhile."
         log.warning("auto_fix.not_pushed", run=run.id, error=why)
-        if isinstance(result, PushRejected):
+        if result.outcome == "refused":
             await automation_level.record_refusal(services.database, run, why, services.clock.now())
             await update_verdict(services, run.repository, run.number, "auto_fix refused")
         return False
@@ -85,7 +84,7 @@ async def push(services: Services, run: Run, made: Correction) -> bool:
     return True
 
 
-async def _push_once(services: Services, run: Run, mirror: Mirror, made: Correction) -> PushOutcome:
+async def _push_once(services: Services, run: Run, mirror: Mirror, made: Correction) -> pull_requests.PushResult:
     async def is_pushed() -> bool:
         live = await services.host.pull_request(run.repository, run.number)
         await mirror.fetch(live.head_sha, run.base_sha, run.number)

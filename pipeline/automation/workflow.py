@@ -20,8 +20,7 @@ from pipeline.automation.level import update_level
 from pipeline.automation.preconditions import TAKEN_OVER
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.queues import enqueue
-from pipeline.durable.workflows import AUTOMATE
+from pipeline.durable.queues import AUTOMATE, enqueue
 from safety.allowed_actions import Action, allows
 from safety.required_checks import ChecksState
 

@@ -21,14 +21,13 @@ from pipeline.automation.level import learn_from_end
 from pipeline.consistent_reads import FencedPullRequest, load_issue, load_with_fence, read_when_visible
 from pipeline.context import DeliveryContext, Services
 from pipeline.deployment.orders import Ordered, list_ended, order_merged
-from pipeline.deployment.production.learning import learn_from_merge
+from pipeline.deployment.production_lessons import learn_from_merge
 from pipeline.durable.queues import enqueue_run
 from pipeline.feedback.reactions import record_thumbs
 from pipeline.gates.authorship import keep_authors_of_merge
 from pipeline.maintenance.retention import list_lost_repositories, purge
 from pipeline.publishing import test_check
-from pipeline.runs.closing import close_later, try_to_close
-from pipeline.runs.status import wake_owner
+from pipeline.runs.status import close_later, try_to_close, wake_owner
 
 log = structlog.get_logger(__name__)
 

@@ -10,9 +10,9 @@ from messages import instructions as instruction_texts
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.context import DeliveryContext
 from pipeline.durable.queues import enqueue_instruction, enqueue_resume
-from pipeline.issue.instruction.awaited_checks import look_again
+from pipeline.issue.head_examination import HeadTestResult
+from pipeline.issue.instruction.kept_commits import look_again
 from pipeline.issue.red_checks import load_red_checks_of_run
-from pipeline.issue.test_result import HeadTestResult
 from pipeline.publishing import comments
 from pipeline.runs.status import wake_owner
 

@@ -20,7 +20,7 @@ from memory.db.engine import Database
 from memory.runs import outbox
 from pipeline.run_context import RunContext
 from pipeline.verdicts.earlier_tests import EarlierTestRuns, build_fix, load_accepted
-from pipeline.verdicts.settings import load_request_of_pull_request
+from pipeline.verdicts.settings import load_request, load_request_of_pull_request
 from workspace.mirror import Mirror
 
 log = structlog.get_logger(__name__)
@@ -47,6 +47,11 @@ async def load_terms(database: Database, run: Run, configuration: Configuration)
     if await outbox.find_proposing_run(database, repository, number) is None:
         return AvoidanceTerms(on_loss=configuration.avoidance.coverage_lost)
     return AvoidanceTerms(asked=await load_request_of_pull_request(database, repository, number))
+
+
+async def load_own_terms(context: RunContext) -> AvoidanceTerms:
+    """The terms of the change that a run makes of its issue."""
+    return AvoidanceTerms(asked=await load_request(context.database, context.run))
 
 
 async def find_avoidance(context: RunContext, mirror: Mirror, change: Change) -> tuple[Avoidance, ...]:

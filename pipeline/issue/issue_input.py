@@ -168,7 +168,9 @@ async def _build_task(
     host, run = context.services.host, context.run
     said = [each.comment for each in heard.comments]
     ranked = sorted(said, key=lambda each: (each.author_association not in _MEMBER_ASSOCIATIONS, -each.id))
-    roles = await _load_roles(context, [(issue.author_login, issue.author_id), *map(_get_author, ranked)])
+    roles = await _load_roles(
+        context, [(issue.author_login, issue.author_id), *((each.author_login, each.author_id) for each in ranked)]
+    )
 
     def write(by: Issue | IssueComment, writers: tuple[int, ...]) -> AuthoredText:
         role = roles.get(by.author_id, "none")
@@ -209,10 +211,6 @@ async def _load_roles(context: RunContext, authors: Sequence[tuple[str, int | No
     asked = list(known.items())[-_MAX_AUTHORS:]
     repository, host = context.run.repository, context.services.host
     return {account: await host.permission(repository, login, account) for account, login in asked}
-
-
-def _get_author(comment: IssueComment) -> tuple[str, int | None]:
-    return comment.author_login, comment.author_id
 
 
 def list_top_level(snapshot: Snapshot, never_send: Sequence[str]) -> tuple[str, ...]:

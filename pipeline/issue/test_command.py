@@ -7,7 +7,7 @@ from structlog.contextvars import bound_contextvars
 
 from domain.config.configuration import Configuration
 from domain.errors import ForgeError, Superseded
-from domain.review.review import Conclusion, RiskLevel
+from domain.review.review import RiskLevel
 from domain.runs.run import RepositoryRef, Run
 from domain.value import Value
 from memory.repositories import permits
@@ -17,8 +17,7 @@ from messages.review import CheckText
 from pipeline.config.loading import load_live
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.queues import enqueue
-from pipeline.durable.workflows import TEST
+from pipeline.durable.queues import TEST, enqueue
 from pipeline.issue.avoidance import AvoidanceTerms, load_terms
 from pipeline.issue.head_test_news import HeadTestNews
 from pipeline.issue.testing import HeadTester
@@ -28,7 +27,6 @@ from pipeline.run_context import RunContext
 _PAUSES = (1, 2, 4, 8, 15, 30)
 """Minutes between two checks of workflows; an hour in all."""
 
-# Patches; stored.
 
 log = structlog.get_logger(__name__)
 
@@ -83,9 +81,9 @@ class HeadTest:
                 known.configuration,
                 head,
                 occasion,
+                known.terms,
                 is_beside_run=True,
                 why_all=known.why_all,
-                terms=known.terms,
             )
             asks = known.configuration.review.may_ask_model
             return await self._test_until_done(tester, known.level, asks=asks)
@@ -122,7 +120,7 @@ class HeadTest:
         services, run = self._context.services, self._context.run
         check = HeadTestCheck(services, run, run.head_sha, self._occasion)
         try:
-            await self._context.journal.step("give up", check.give_up, text, Conclusion.action_required)
+            await self._context.journal.step("give up", check.give_up, text)
         except Superseded:
             return await self._close()
         except ForgeError as error:

@@ -13,8 +13,7 @@ from memory.repositories import addresses
 from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.queues import enqueue
-from pipeline.durable.workflows import CONSOLIDATE
+from pipeline.durable.queues import CONSOLIDATE, enqueue
 from safety import memory_consolidation as deciding
 from safety.memory_consolidation import ConsolidationPlan
 

@@ -10,7 +10,7 @@ from pipeline.config import check, memory_file, parsing
 from pipeline.config.check import ConfigCheck, check_configuration
 from pipeline.config.loading import load_live
 from pipeline.context import Services
-from pipeline.publishing import run_check
+from pipeline.publishing import checks
 
 
 def list_own(paths: Collection[str]) -> list[str]:
@@ -38,5 +38,5 @@ async def check_files(services: Services, run: Run, touched: Sequence[str]) -> C
     if not found:
         return Conclusion.success
     shown = memory_file.merge_checks(found)
-    await run_check.show_configuration(services, run, shown.conclusion, shown.text, shown.annotations)
+    await checks.show_configuration(services, run, shown.conclusion, shown.text, shown.annotations)
     return shown.conclusion

@@ -18,29 +18,17 @@ from domain.review.findings import Finding, remove_place
 from domain.review.identity import find_again
 from domain.review.proof import Proof, ProofOutcome
 from domain.text.redaction import holds_secret
-from domain.value import Value
 from messages import proofs as texts
 from messages.review import render_progress
 from pipeline.model_calls.budgeted import BudgetedCalls
-from pipeline.publishing import run_check
+from pipeline.publishing import checks
 from pipeline.review.proof_plan import ProofTask, find_obstacle, plan_proofs
+from pipeline.review.reading import ProvedFindings
 from pipeline.run_context import RunContext, run_while_current
 from pipeline.verdicts.settings import RunSettings
 from safety.autofix import apply_all
 
 _LEAST = 1.0  # seconds that a test is given
-
-
-class ProvedFindings(Value):
-    """The findings with what running showed of them.
-
-    :param answers: of the model, to be counted.
-    :param told: for the check's details; may be empty.
-    """
-
-    findings: tuple[Finding, ...]
-    answers: tuple[ModelAnswer, ...] = ()
-    told: str = ""
 
 
 @dataclass(frozen=True)
@@ -192,7 +180,7 @@ class ModelProofs:
     async def _tell(self, _doing: str) -> None:
         """Show in the check, in a moment, that a claim is tried out."""
         text = render_progress(texts.TRYING_OUT)
-        write = partial(run_check.show_so_far, self._context.services, self._context.run, text)
+        write = partial(checks.show_so_far, self._context.services, self._context.run, text)
         self._context.progress.post_later(write)
 
 

@@ -17,10 +17,8 @@ from domain.errors import DatabaseUnavailable, ForgeError
 from memory.db.announcements import Announcer, listen
 from memory.db.engine import Engine, is_outage
 from pipeline.context import Services
-from pipeline.durable.journal import Parked
-from pipeline.durable.queues import BELL, restart_workflow
-from pipeline.durable.steps import make_interruption
-from pipeline.durable.workflows import APP_VERSION, QUEUES, RUN, Workflow
+from pipeline.durable.journal import Parked, make_interruption
+from pipeline.durable.queues import APP_VERSION, BELL, QUEUES, RUN, Workflow, restart_workflow
 from pipeline.worker import queues
 from pipeline.worker.lease import ProcessLease
 from pipeline.worker.queues import EngineSettings, QueueAlarms, give_way, prepare_queues

@@ -23,7 +23,7 @@ from dbos._queue import Queue, queue_worker_thread  # not exported
 
 from domain.errors import DatabaseUnavailable
 from memory.db.engine import Engine, is_outage
-from pipeline.durable.workflows import (
+from pipeline.durable.queues import (
     APP_VERSION,
     DELIVERIES,
     DELIVERY,

@@ -8,14 +8,12 @@ from memory.runs import checkpoints, runs
 from pipeline.context import Services
 from pipeline.deployment.workflow import DeploymentRun
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.issue.instruction.turn import wake_next
 from pipeline.issue.instruction.workflow import InstructionRun
 from pipeline.issue.status_comment import is_end_shown
 from pipeline.issue.workflow import IssueRun
-from pipeline.learning.reflection_queue import reflect_if_ended
+from pipeline.learning.reflection_input import reflect_if_ended
 from pipeline.review.workflow import ReviewRun
-from pipeline.runs.closing import end_derailed
-from pipeline.runs.status import wake_owner
+from pipeline.runs.status import end_derailed, wake_next, wake_owner
 
 UNKNOWN = "unknown run"
 

@@ -19,7 +19,7 @@ from pipeline.automation.workflow import enqueue_due_checks
 from pipeline.context import Services
 from pipeline.durable.queues import enqueue_resume, ring_all
 from pipeline.learning.consolidation import ConsolidationSweep
-from pipeline.learning.reflection_queue import ReflectionSweep
+from pipeline.learning.reflection_input import ReflectionSweep
 from pipeline.maintenance.notices import NoticeSweep
 from pipeline.maintenance.retention import Retention
 from pipeline.worker import queues

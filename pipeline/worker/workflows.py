@@ -11,17 +11,19 @@ from memory.runs import runs
 from pipeline.automation.workflow import AutomationRun
 from pipeline.context import Services
 from pipeline.deliveries.dispatch import dispatch
-from pipeline.deployment.production.workflow import ProblemRun, hold_deployment
-from pipeline.durable import workflows
-from pipeline.durable.queues import enqueue_resume
-from pipeline.durable.workflows import Workflow
+from pipeline.deployment.production import ProblemRun, hold_deployment
+from pipeline.durable import queues
+from pipeline.durable.queues import (
+    Workflow,
+    enqueue_resume,
+)
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.feedback.answers.workflow import answer_request
 from pipeline.feedback.replies.workflow import ReplyWorkflow
 from pipeline.issue.test_command import HeadTest
 from pipeline.learning.consolidation import ConsolidationRun
 from pipeline.learning.reflection import ReflectionRun
-from pipeline.runs.closing import close_run
+from pipeline.runs.status import close_run
 from pipeline.worker.run_work import UNKNOWN, work_on_run
 from safety.reflection_triggers import Moment
 
@@ -83,17 +85,17 @@ def _own_id() -> str:
 
 
 WORK: Mapping[Workflow, Work] = {
-    workflows.DELIVERY: dispatch,
-    workflows.RUN: work_on_run,
-    workflows.DEPLOY: work_on_run,
-    workflows.INSTRUCT: work_on_run,
-    workflows.CLOSE_RUN: _of_run(_close),
-    workflows.TEST: _of_run(_test),
-    workflows.READ_REPLY: _of_run(_read_reply),
-    workflows.ANSWER: _of_run(_answer),
-    workflows.AUTOMATE: _of_run(_automate),
-    workflows.REFLECT: _of_run(_reflect),
-    workflows.CONSOLIDATE: _consolidate,
-    workflows.FEEDBACK: _tell_of_problem,
-    workflows.HOLD: _hold,
+    queues.DELIVERY: dispatch,
+    queues.RUN: work_on_run,
+    queues.DEPLOY: work_on_run,
+    queues.INSTRUCT: work_on_run,
+    queues.CLOSE_RUN: _of_run(_close),
+    queues.TEST: _of_run(_test),
+    queues.READ_REPLY: _of_run(_read_reply),
+    queues.ANSWER: _of_run(_answer),
+    queues.AUTOMATE: _of_run(_automate),
+    queues.REFLECT: _of_run(_reflect),
+    queues.CONSOLIDATE: _consolidate,
+    queues.FEEDBACK: _tell_of_problem,
+    queues.HOLD: _hold,
 }

@@ -16,9 +16,8 @@ from domain.runs.patches import Areas
 from domain.runs.work_checkpoint import CheckpointCause, WorkKey
 from memory.db.engine import Database
 from memory.runs import work_checkpoints
-from pipeline.issue.coding.shadow_work import ShadowWork
 from pipeline.issue.coding.work_item import WorkHistory
-from pipeline.issue.coding.work_keeper import WorkKeeper
+from pipeline.issue.coding.work_keeper import ShadowWork, WorkKeeper
 from tests.bench.repositories import make_repository
 from tests.databases import create_database
 from tests.rows import NOON

@@ -18,7 +18,7 @@ from typing import Any
 
 from bot.github.pacing import Write
 from bot.patience import Patience
-from pipeline.durable.steps import Call, run_durable_step
+from pipeline.durable.journal import Call, run_durable_step
 from safety.write_rates import PER_HOUR, PER_MINUTE
 from simulator import Simulator, User
 from simulator.state import PullRequest, Repository

@@ -19,7 +19,7 @@ from bot.patience import Patience
 from bot.server import serve
 from bot.settings import Settings
 from memory.runs import work_checkpoints
-from pipeline.durable.steps import Call, run_durable_step
+from pipeline.durable.journal import Call, run_durable_step
 from pipeline.issue.coding import work_keeper
 from tests.chaos.model import Delegate, Watched, build_planner, hang
 from tests.clock import MovableClock

@@ -19,7 +19,7 @@ from bot.settings import Settings
 from memory.db.tables.runs import RunRow
 from memory.runs import runs
 from messages import review as review_texts
-from pipeline.durable.steps import Durable, run_durable_step
+from pipeline.durable.journal import Durable, run_durable_step
 from simulator import Simulator, User
 from simulator.gitstore import FileContent
 from simulator.state import CheckRun, Issue, IssueComment, PullRequest, Repository, Review, ReviewComment

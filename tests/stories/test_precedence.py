@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from dbos import DBOS, EnqueueOptions
 
-from pipeline.durable.workflows import DELIVERY
+from pipeline.durable.queues import DELIVERY
 from pipeline.worker.queues import FEW, count_in_flight, give_way
 from tests.stories.driver import PATIENCE, Story
 

@@ -15,7 +15,7 @@ from memory.db.tables.runs import RecoveryRow
 from memory.gates import gates
 from memory.reports.metrics import load_weekly
 from memory.runs import checkpoints, runs
-from pipeline.issue.test_result import HeadTestResult
+from pipeline.issue.head_examination import HeadTestResult
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.command_line_agent import CART, REPORT, TESTS, says

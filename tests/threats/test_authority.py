@@ -11,7 +11,7 @@ from inline_snapshot import snapshot
 from memory.learned import memories
 from memory.repositories import automation_level, permits
 from messages import review as review_texts
-from pipeline.durable.steps import Call, run_durable_step
+from pipeline.durable.journal import Call, run_durable_step
 from simulator import User, branches, pull_requests
 from simulator.errors import Refusal
 from simulator.events import Actor

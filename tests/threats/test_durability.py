@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 from domain.commands import Sender
 from domain.runs.run import RepositoryRef
 from memory.repositories import permits
-from pipeline.durable.steps import Call, Durable, run_durable_step
+from pipeline.durable.journal import Call, Durable, run_durable_step
 from simulator import Simulator
 from simulator.check_runs import update
 from simulator.events import Actor

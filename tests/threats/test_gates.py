@@ -15,7 +15,7 @@ from domain.events import EventType
 from domain.gates import GateDecision, GateState
 from memory.db.engine import Database
 from memory.gates import gates
-from pipeline.durable.steps import Call, run_durable_step
+from pipeline.durable.journal import Call, run_durable_step
 from simulator import User, check_runs, conversation
 from simulator.events import Actor
 from tests.databases import Backend

@@ -16,7 +16,7 @@ from domain.errors import ForgeError
 from domain.github.pull_requests import ReviewEvent
 from domain.review.review import Decision, Review
 from messages.single_review import NO_CHECK
-from pipeline.publishing.single_review import SinglePosted, post_single_review
+from pipeline.publishing.reviews import SinglePosted, post_single_review
 from pipeline.review.single_reading import SingleReading
 from safety.containment import find_origin
 from safety.eligibility import needs_ok

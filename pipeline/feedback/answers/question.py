@@ -19,7 +19,7 @@ from domain.text.redaction import redact_outgoing
 from messages import code_answers as texts
 from pipeline.checkout import load_change
 from pipeline.context import Services
-from pipeline.durable.steps import run_outside_journal
+from pipeline.durable.journal import run_outside_journal
 from pipeline.model_calls.budgeted import AgentSteps, BudgetedCalls
 from pipeline.run_context import RunContext
 from workspace.snapshot import Snapshot

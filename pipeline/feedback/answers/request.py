@@ -23,8 +23,7 @@ from messages import code_answers
 from messages import commands as texts
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.durable.queues import enqueue
-from pipeline.durable.workflows import ANSWER
+from pipeline.durable.queues import ANSWER, enqueue
 from pipeline.gates.actor import CommandActor, load_actor
 from pipeline.publishing import comments
 from pipeline.publishing.instructions import Instruction

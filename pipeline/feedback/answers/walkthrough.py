@@ -12,7 +12,7 @@ from messages import code_answers
 from messages import walkthroughs as texts
 from pipeline.checkout import load_change
 from pipeline.config.loading import load_live
-from pipeline.durable.steps import run_outside_journal
+from pipeline.durable.journal import run_outside_journal
 from pipeline.feedback.answers.question import ask_about_change
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.publishing import comments

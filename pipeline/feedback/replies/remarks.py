@@ -21,8 +21,7 @@ from memory.ledger import ledger
 from memory.runs import checkpoints, runs
 from messages import instructions as instruction_texts
 from pipeline.context import DeliveryContext, Services
-from pipeline.durable.queues import enqueue
-from pipeline.durable.workflows import READ_REPLY
+from pipeline.durable.queues import READ_REPLY, enqueue
 from pipeline.feedback.answers.request import AnswerRequest, OpenQuestion, RepliedTo, find_open_question, find_run
 from pipeline.gates.actor import check_comment_quota, load_actor
 from pipeline.publishing import comments

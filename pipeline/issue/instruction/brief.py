@@ -18,7 +18,7 @@ from messages import fixes as fix_texts
 from messages import instructions as texts
 from messages.tests import format_ranges
 from pipeline.checkout import find_base
-from pipeline.issue.comparable_test import BaseCoverages
+from pipeline.issue.head_examination import BaseCoverages
 from pipeline.issue.instruction.goal import FixGoal, find_goal
 from pipeline.issue.red_checks import RedChecks, load_red_checks
 from pipeline.publishing.instructions import InstructingCommand

@@ -11,8 +11,8 @@ from domain.runs.conflicts import Outside, ResolvedHunks
 from domain.runs.run import Phase
 from domain.text.redaction import redact_outgoing
 from messages import updates as texts
-from pipeline.durable.steps import run_outside_journal
-from pipeline.issue.run_end import RunEnd, end_unfinished
+from pipeline.durable.journal import run_outside_journal
+from pipeline.issue.status_comment import RunEnd, end_unfinished
 from pipeline.model_calls.budgeted import AgentSteps, BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask
 from pipeline.run_context import RunContext

@@ -7,7 +7,6 @@ from pydantic import JsonValue
 
 from agents.llm.models import ModelTier, Unusable
 from agents.testing.reproduction.run import run_reproduction, write_again
-from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.errors import CommitGone
 from domain.globs import matches
@@ -181,7 +180,7 @@ class Sorting:
         if test is None or proof is None or proof.head_sha == self._head or configuration.testing.runner == "actions":
             return False
         seconds = float(configuration.review.proof_seconds or TEST_SECONDS)
-        tester = Tester(self.mirror, self.context.services.toolbox, configuration.commands)
+        tester = self.context.build_tester(self.mirror, configuration)
         running = run_reproduction(tester, self.change, test, seconds)
         said = await run_while_current(self.context.services, self.context.run, running)
         return said.outcome is ProofOutcome.refuted

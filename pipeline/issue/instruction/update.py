@@ -15,7 +15,7 @@ from pipeline.issue.instruction.conflict_resolver import ConflictResolver
 from pipeline.issue.instruction.delivery import Proposal, name_source, render_resolved
 from pipeline.issue.instruction.draft_tests import MergeTests, TestedDraft
 from pipeline.issue.instruction.start import Start
-from pipeline.issue.run_end import RunEnd
+from pipeline.issue.status_comment import RunEnd
 from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import enter_phase, leave_phase

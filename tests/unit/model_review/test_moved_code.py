@@ -9,8 +9,8 @@ from agents.review.model.layer import QuestionPlan, ReadingLimits, build_questio
 from agents.review.model.moved_code import find_moves
 from domain.config.review import ReviewSettings
 from domain.text.redaction import redact_outgoing
-from pipeline.review.model_part import build_model_part
 from pipeline.review.question_plan import PreparedQuestions
+from pipeline.review.reading import build_model_part
 from tests.unit.checks.building import Versions, change_of
 
 PAY = """\

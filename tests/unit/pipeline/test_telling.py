@@ -11,7 +11,7 @@ from domain.runs.run import Run
 from memory.db.engine import Database
 from memory.db.tables.runs import PullRequestRow
 from memory.process import halts
-from pipeline.publishing.progress import ProgressUpdates
+from pipeline.publishing.publisher import ProgressUpdates
 from tests.rows import NOON, run_row
 
 LASTS = 0.05

@@ -35,7 +35,7 @@ from pipeline.checkout import fetch_commits
 from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.deployment.orders import ask_of_deployment
-from pipeline.deployment.production.intake import find_obstacle
+from pipeline.deployment.production_intake import find_obstacle
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.publishing import issue_comment
 from pipeline.publishing.comments import keep_comment

@@ -1,5 +1,7 @@
-"""Brings a commit to a share of the traffic, by the repository's own workflow or command."""
+"""Reaches a service: brings a commit to a share of its traffic, by a workflow or a command, and looks how it is."""
 
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain, repeat
@@ -7,16 +9,23 @@ from itertools import chain, repeat
 import structlog
 
 from agents.deployment import CommandOutcome, Deployer
-from domain.deployments.deployment import Deployment
+from domain.config.deploy import AnyMetric, HealthCheck
+from domain.deployments.deployment import Cause, Deployment, DeploymentState
+from domain.deployments.health import HealthBefore, Look, check_figure
+from domain.deployments.readings import HealthTarget, JsonTarget, PrometheusTarget, Reading, take_reading
 from domain.errors import CodeHostError, NotFound, RateLimited, Unprocessable
 from domain.github.checks import WorkflowRun
+from domain.ports import Outbound
 from domain.value import Value
 from memory.deployments import deployments
 from memory.runs import outbox
 from pipeline.checkout import fetch_commits
-from pipeline.deployment.plan import DeploymentPlan
+from pipeline.deployment.plan import DeploymentPlan, load_or_keep
 from pipeline.publishing.publisher import NO_ID, write_once
 from pipeline.run_context import RunContext, run_while_current
+
+_LOOKS = 3
+_BEFORE = "before"
 
 log = structlog.get_logger(__name__)
 
@@ -91,7 +100,7 @@ class DeployTransport:
             ended = await journal.step("how the workflow is", self._look, workflow, inputs["deployment"], started)
             if ended is not None and ended.is_completed:
                 return _describe_end(workflow, ended)
-            if await journal.step("what time it is", self._read_clock) >= until:
+            if await journal.read_time() >= until:
                 minutes = self.plan.step_time.total_seconds() / 60
                 if ended is None:
                     late = f"{workflow} did not begin within {minutes:.0f} minutes, and may still do so"
@@ -145,11 +154,99 @@ class DeployTransport:
         except CodeHostError as error:
             log.warning("deployment.workflow_not_cancelled", run=self.context.run.id, error=str(error))
 
-    async def _read_clock(self) -> datetime:
-        return self.context.now()
-
 
 def _describe_end(workflow: str, ended: WorkflowRun) -> CommandOutcome:
     if ended.conclusion == "success":
         return CommandOutcome(output=ended.url)
     return CommandOutcome(problem=f"{workflow} ended with {ended.conclusion}: {ended.url}", output=ended.url)
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """Reads all that is configured for an environment at once. What cannot be read is a reading without a figure."""
+
+    outbound: Outbound
+    health: Sequence[HealthCheck]
+    metrics: Mapping[str, AnyMetric]
+
+    async def look(self) -> Look:
+        """What all addresses say at this moment."""
+        checks = [self._read_health(each) for each in self.health]
+        figures = [self._read_metric(each) for each in self.metrics.values()]
+        readings = await asyncio.gather(*checks, *figures)
+        healthy, rest = readings[: len(checks)], readings[len(checks) :]
+        return Look(health=tuple(healthy), figures=dict(zip(self.metrics, rest, strict=True)))
+
+    async def _read_health(self, check: HealthCheck) -> Reading:
+        return await take_reading(self.outbound, HealthTarget(url=check.url, contains=check.contains))
+
+    async def _read_metric(self, metric: AnyMetric) -> Reading:
+        if metric.query:
+            target = PrometheusTarget(url=metric.url, query=metric.query)
+        else:
+            target = JsonTarget(url=metric.url, path=metric.path)
+        return check_figure(metric, await take_reading(self.outbound, target))
+
+
+class _Before(Value):
+    """What is kept of it."""
+
+    looks: tuple[Look, ...] = ()
+    well: Mapping[str, float] = {}
+
+
+@dataclass(frozen=True)
+class BaselineReader:
+    """Reads it once, before anything of a deployment is deployed."""
+
+    context: RunContext
+    deployment: Deployment
+    plan: DeploymentPlan
+    watcher: Watcher
+
+    async def read(self) -> HealthBefore:
+        """What an earlier execution saw; else what is seen now, with pauses as between other looks."""
+        journal = self.context.journal
+        before = await journal.step("what was seen before it", self._load)
+        if before is None:
+            looks: list[Look] = []
+            for number in range(_LOOKS if self.plan.environment.verify.watches else 0):
+                if number and self.deployment.cause is not Cause.rollback:  # that waits for nothing
+                    interval = timedelta(seconds=self.plan.environment.verify.interval)
+                    await journal.pause(interval, "The next look at the service before it.")
+                looks.append(await journal.step("look before it", self.watcher.look))
+            before = await journal.step("keep what was seen before it", self._keep, looks)
+        return HealthBefore(before.looks, before.well)
+
+    async def _load(self) -> _Before | None:
+        kept = await deployments.load_kept(self.context.database, self.context.run.id, _BEFORE)
+        return None if kept is None else _Before.model_validate(kept)
+
+    async def _keep(self, looks: list[Look]) -> _Before:
+        async def describe() -> _Before:
+            return _Before(looks=tuple(looks), well=await self._find_well())
+
+        return await load_or_keep(self.context.services, self.context.run, _BEFORE, _Before, describe)
+
+    async def _find_well(self) -> Mapping[str, float]:
+        """The figures at the end of the last deployment that was well, of metrics that are read as they were then."""
+        database, where = self.context.database, (self.context.run.repository.id, self.deployment.environment)
+        there = await deployments.find_there(database, *where)
+        if there is None or there.state is not DeploymentState.healthy:
+            return {}
+        kept = await deployments.load_kept(database, there.run_id, "plan")
+        steps = await deployments.list_steps(database, there.run_id)
+        health = steps[-1].health if steps else None
+        if kept is None or health is None:
+            return {}
+        known = DeploymentPlan.model_validate(kept).environment.verify.metrics
+        same = {
+            name
+            for name, metric in self.plan.environment.verify.metrics.items()
+            if name in known and _name_source(known[name]) == _name_source(metric)
+        }
+        return {each.name: each.now for each in health.signals if each.name in same and each.now is not None}
+
+
+def _name_source(metric: AnyMetric) -> tuple[str, str, str]:
+    return metric.url, metric.path, metric.query

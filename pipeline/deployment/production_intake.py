@@ -24,8 +24,7 @@ from memory.deployments.problems import RecordedReport
 from memory.repositories import addresses, automation_level, permits
 from messages import production as texts
 from pipeline.config import loading
-from pipeline.durable.queues import BELL
-from pipeline.durable.workflows import FEEDBACK, HOLD
+from pipeline.durable.queues import BELL, FEEDBACK, HOLD
 from safety.allowed_actions import Action, allows
 from safety.automation_level import cap_level
 
