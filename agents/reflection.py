@@ -10,7 +10,7 @@ from agents.llm.ask import ModelAnswer, Question
 from agents.prompts import load_prompt
 from agents.review.model.questions import frame_data, strip_hidden
 from domain.events import Event, EventType
-from domain.memories.memory import MemoryKind
+from domain.memories import MemoryKind
 from domain.runs.next_step import SendBack
 from domain.runs.run import Run
 from domain.text.redaction import Redact

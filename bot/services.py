@@ -13,7 +13,7 @@ from bot.notify_targets import load_notice_access
 from bot.outbound.client import OutboundClient
 from bot.settings import Settings
 from domain.ports import Clock
-from domain.text.markers import Markers
+from domain.text.escaping import Markers
 from domain.text.redaction import PROCESS_REDACTOR
 from memory.db.engine import Database
 from memory.process import halts

@@ -10,10 +10,10 @@ from pydantic import Field, TypeAdapter
 from domain.deployments.deployment import Wish
 from domain.gates import Choice
 from domain.github.conversation import CommentRef
-from domain.github.deliveries import EventSnapshot
+from domain.github.installations import EventSnapshot
 from domain.review.reading import Effort
 from domain.runs.run import RepositoryRef, Trigger
-from domain.slash.commands import SlashCommand, SlashMistake
+from domain.slash import SlashCommand, SlashMistake
 from domain.value import Value
 
 
@@ -30,7 +30,7 @@ class Command(Value):
 
 
 class Repeat(StrEnum):
-    """Whether a head that had a run before is reviewed again (``safety.review_quota``)."""
+    """Whether a head that had a run before is reviewed again (``safety.eligibility``)."""
 
     never = "never"  # after an event: not if it has a verdict
     if_excluded = "if_excluded"  # a draft became ready

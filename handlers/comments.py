@@ -8,7 +8,7 @@ from pydantic import Field
 from agents.syntax.quotes import find_mentions, split_quotes
 from domain.commands import ExecuteComment, Ignored, ReadRemark
 from domain.github.conversation import CommentRef
-from domain.slash.commands import LONGEST_WORDS
+from domain.slash import LONGEST_WORDS
 from domain.text.escaping import strip_invisible
 from handlers import slash
 from handlers.markdown import MOST_READ

@@ -8,9 +8,9 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from domain.slash.verbs import VERBS
 from domain.text.escaping import strip_invisible
 from domain.text.hidden_characters import fold_alike
+from domain.verbs import VERBS
 
 PREFIX = "/forge"
 _LETTER = r"[^\W\d_]"

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 
 from domain.commands import AnyCommand, FollowForcedPush, Ignored, ReadMemoryFile
 from domain.github.commits import Push, Pusher
-from domain.memories.memory_file import PATH
+from domain.text.memory_file import PATH
 from handlers.payloads import Id, RepositoryEvent, Sha, View
 
 MOST_COMMITS = 2048

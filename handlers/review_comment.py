@@ -6,7 +6,7 @@ from typing import Any
 
 from domain.commands import AnyCommand, Ignored, ReadReply
 from domain.github.conversation import CommentKind, CommentRef
-from domain.slash.commands import LONGEST_WORDS
+from domain.slash import LONGEST_WORDS
 from domain.text.escaping import strip_invisible
 from handlers.comments import NO_COMMAND, CommentView, PullRequest, build_command, ignore_comment
 from handlers.payloads import Id, RepositoryEvent

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from domain.slash.verbs import Verb, find_role
 from domain.text.escaping import escape, inline_code, inline_path
+from domain.verbs import Verb, find_role
 
 _PARAGRAPHS, _LONGEST = 6, 1_200  # of an answer; characters of each
 _QUOTED = 200  # characters of a question

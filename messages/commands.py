@@ -12,8 +12,9 @@ from domain.review.findings import Finding, Severity
 from domain.review.reading import EffortCost
 from domain.review.review import Review
 from domain.runs.run import ReasonCode, Run, RunState
-from domain.slash.commands import LONGEST_TEXT, LONGEST_WORDS, MOST_COMMANDS, Problem, SlashCommand, SlashMistake
-from domain.slash.verbs import (
+from domain.slash import LONGEST_TEXT, LONGEST_WORDS, MOST_COMMANDS, Problem, SlashCommand, SlashMistake
+from domain.text.escaping import code_block, escape, format_moment, inline_code, inline_path, link
+from domain.verbs import (
     FIRST,
     FIRST_ON_ISSUE,
     INSTRUCTING,
@@ -24,8 +25,6 @@ from domain.slash.verbs import (
     Verb,
     VerbRow,
 )
-from domain.text.escaping import code_block, escape, inline_code, inline_path, link
-from domain.text.phrases import format_moment
 from messages.memory import describe_learned
 from messages.review import name_outcome, render_reasons
 from safety.authorization import CommandRefusal, RefusalCode

@@ -8,10 +8,9 @@ from domain.review.avoidance import INSTEAD, LEGITIMATE, RULE, TITLES, Avoidance
 from domain.review.changes import FileChange
 from domain.review.feedback import SCOPE_TIME, DismissalScope, FindingFeedback, Lapse, Word
 from domain.review.findings import Finding
-from domain.slash.commands import LONGEST_TEXT
-from domain.slash.verbs import Verb, find_role
-from domain.text.escaping import escape, inline_code, inline_path
-from domain.text.phrases import format_day, name_count
+from domain.slash import LONGEST_TEXT
+from domain.text.escaping import escape, format_day, inline_code, inline_path, name_count
+from domain.verbs import Verb, find_role
 from messages.changes import render_diff
 from messages.commands import mention_memories, name_findings
 from safety.avoidance_gates import OVERRULING_ROLE

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from domain.gates import Gate, GateState
 from domain.money import BudgetExtension
-from domain.text.escaping import escape, inline_code
-from domain.text.phrases import format_moment
+from domain.text.escaping import escape, format_moment, inline_code
 from messages.audit import format_duration
 from messages.commands import AUTHORS, explain_doubt
 from messages.gates import (

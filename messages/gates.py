@@ -6,10 +6,9 @@ from datetime import datetime
 from domain.gates import BUDGET_GATES, Choice, Gate, GateRequest, GateState
 from domain.runs.recovery import MOST_ATTEMPTS
 from domain.runs.run import Phase
-from domain.slash.verbs import Verb
-from domain.text.escaping import escape, inline_code, link
-from domain.text.phrases import format_moment
-from messages.metrics import render_spent
+from domain.text.escaping import escape, format_moment, inline_code, link
+from domain.verbs import Verb
+from messages.audit import render_spent
 from messages.review import CheckText, render_reasons
 
 ESCALATED_LABEL = "forge: nobody answered"

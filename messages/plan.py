@@ -8,9 +8,8 @@ from domain.gates import Gate
 from domain.money import Refusal
 from domain.runs.plan import LONGEST_WORDS, HeldContract, Plan, RatedPlan, Task, sort_tasks
 from domain.runs.run import Phase, ReasonCode
-from domain.text.escaping import escape, inline_code
-from domain.text.phrases import join_paragraphs, name_some
-from messages.metrics import end_with_spent, render_spent
+from domain.text.escaping import escape, inline_code, join_paragraphs, name_some
+from messages.audit import end_with_spent, render_spent
 from messages.review import render_reasons
 
 _SHOWN = 12  # files of a task, and areas, that are named

@@ -23,8 +23,7 @@ from domain.runs.testing import (
     TestRun,
     decide_verdict,
 )
-from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
-from domain.text.phrases import name_count
+from domain.text.escaping import code_block, escape, inline_code, inline_path, name_count, strip_invisible
 from domain.text.redaction import redact_outgoing
 from messages.earlier_tests import render_section
 from messages.review import CheckText

@@ -11,7 +11,7 @@ from domain.review.avoidance import AvoidanceKind
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, KeptApproval, ProtectedContents, Review, RiskLevel
 from domain.runs.run import Phase
-from domain.slash.verbs import Verb, find_role
+from domain.verbs import Verb, find_role
 from domain.verdicts import Reason
 from safety.avoidance_gates import (
     build_request,

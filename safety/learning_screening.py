@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from domain.memories.memory import Memory, MemoryKind
+from domain.memories import Memory, MemoryKind
 from domain.text.redaction import redact_outgoing
 from domain.text.similarity import Statement, extract_names, measure_copying
 from domain.value import Value

@@ -22,7 +22,7 @@ from workspace.dependency_cache import CacheEntry
 from workspace.git import Git, TooLarge
 from workspace.objects import Objects
 from workspace.safe_copy import NotCopied, open_file, open_folder
-from workspace.sandbox.accounts import UnixAccount
+from workspace.sandbox.privileges import UnixAccount
 from workspace.sandbox.registry_proxy import Address
 from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, Completed, Quota, Sandbox, SandboxCommand
 from workspace.sandbox.suspension import ProgramControl

@@ -1,5 +1,6 @@
-"""Makes commits in a bare repository: a parent's tree with some files added, replaced or deleted."""
+"""Makes commits in a bare repository, describes those that are there, and reads the result of a push."""
 
+import re
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,40 @@ from domain.runs.patches import EXECUTABLE, REGULAR, ChangedFile, ChangeSet
 from workspace.diff import LINK, MODULE, Entry, parse_raw, to_printable
 from workspace.git import Git
 from workspace.objects import name_blob
-from workspace.patches import path_rules
+from workspace.patches import refusals
+
+# The branch was not at the expected commit, as git saw before sending, or the remote when taking the lock.
+_MOVED = re.compile(
+    r"stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|incorrect old value"
+    r"|reference already exists",
+    re.IGNORECASE,
+)
+_NOTHING_HAPPENED = ("[rejected]", "[remote rejected]")
+_TAKEN = {" ", "+", "*", "="}  # fast-forward, forced, new, already there (git-push(1), OUTPUT)
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """The branch is at the commit, by this push or by an earlier one."""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchMoved:
+    """The branch is not at the expected commit: somebody pushed, or removed it. Nothing happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class PushRejected:
+    """The remote does not accept this push, e.g. because the branch is protected. Nothing happened.
+
+    :param said: the remote's reason in its own words, one line.
+    """
+
+    said: str
+
+
+PushOutcome = Pushed | BranchMoved | PushRejected
+
 
 _REGULAR = {REGULAR.encode(), EXECUTABLE.encode()}
 _FOLDER = b"040000"
@@ -231,7 +265,7 @@ def _encode_path(file: ChangedFile) -> bytes:
 
     :raises CannotCommit: it is not a valid path inside the repository.
     """
-    if wrong := path_rules.find_mistake(file.path):
+    if wrong := refusals.find_mistake(file.path):
         raise CannotCommit(f"The path {_show_path(file.path)} {wrong}.")
     return file.path.encode()
 
@@ -313,3 +347,24 @@ def _people(author: Signature, at: datetime) -> dict[str, str]:
     seconds = f"{int(at.timestamp())} +0000"
     said = {"NAME": author.name, "EMAIL": author.email, "DATE": seconds}
     return {f"GIT_{role}_{part}": text for role in ("AUTHOR", "COMMITTER") for part, text in said.items()}
+
+
+def parse_outcome(stdout: bytes, stderr: str) -> PushOutcome:
+    """The result of pushing one reference.
+
+    :raises CodeAccessError: git does not report it; the push may have happened.
+    """
+    lines = stdout.decode(errors="replace").splitlines()
+    told = next((line.split("\t") for line in lines if line.count("\t") == 2), None)
+    flag, _, summary = told or ("", "", "")
+    if flag in _TAKEN:
+        return Pushed()
+    if not summary.startswith(_NOTHING_HAPPENED):  # "[remote failure]": the remote did not report
+        raise CodeAccessError("git did not report the result of the push.")
+    return BranchMoved() if _MOVED.search(summary) else PushRejected(_reason(stderr) or summary[:300])
+
+
+def _reason(stderr: str) -> str:
+    """What the remote printed, in one line."""
+    said = [line.removeprefix("remote:").strip(" -") for line in stderr.splitlines() if line.startswith("remote:")]
+    return " ".join(line for line in said if line)[:500]

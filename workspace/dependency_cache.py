@@ -25,7 +25,7 @@ from datetime import datetime
 from pathlib import Path
 
 from workspace.safe_copy import NotCopied, PathParts, Size, copy_folder
-from workspace.sandbox.accounts import UnixAccount
+from workspace.sandbox.privileges import UnixAccount
 from workspace.temporary import remove_tree
 
 KEPT: tuple[PathParts, ...] = tuple(

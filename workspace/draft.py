@@ -9,15 +9,14 @@ from itertools import takewhile
 from domain.github.commits import Signature
 from domain.runs.patches import LIMITS, NO_CHANGES, Areas, ChangeSet, PatchLimits, Violation, select_blocking
 from workspace import commits
-from workspace.history import History
 from workspace.objects import Objects
 from workspace.patches import edits, patching
 from workspace.patches.edits import TextEdit
-from workspace.patches.errors import PatchRefused
 from workspace.patches.patching import restore_returns
+from workspace.patches.refusals import PatchRefused
 from workspace.patches.tree import FileTree, load_tree
 from workspace.patches.validation import JudgedPatch, judge, validate
-from workspace.snapshot import Snapshot
+from workspace.snapshot import History, Snapshot
 
 # Fixed, so that the same diffs make the same commits wherever they are applied. These commits are never pushed.
 _AUTHOR = Signature(name="forge", email="forge@localhost")

@@ -19,11 +19,18 @@ from domain.github.commits import CommitDraft, Signature
 from domain.review.changes import Change
 from domain.runs.patches import ChangeSet
 from workspace import commits
-from workspace.commits import CannotCommit, CommitDescription, ListedCommit
+from workspace.commits import (
+    BranchMoved,
+    CannotCommit,
+    CommitDescription,
+    ListedCommit,
+    Pushed,
+    PushOutcome,
+    parse_outcome,
+)
 from workspace.diff import DEFAULT, DiffLimits
 from workspace.git import Git, GitOutput, TooLarge, read_stderr
 from workspace.objects import Objects
-from workspace.push_result import BranchMoved, Pushed, PushOutcome, parse_outcome
 
 GIGABYTE = 1_000_000_000
 

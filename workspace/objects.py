@@ -10,8 +10,6 @@ from domain.errors import CodeAccessError
 from domain.globs import matches
 from domain.paths import is_source, is_test
 from domain.review.changes import Change, FileChange, FileVersions
-from workspace.attributes import Attributes
-from workspace.copies import is_vendored, list_marks
 from workspace.diff import (
     DEFAULT,
     DiffLimits,
@@ -24,8 +22,9 @@ from workspace.diff import (
     to_printable,
     to_touched,
 )
-from workspace.encoding import looks_binary, to_utf8
+from workspace.encoding import is_vendored, list_marks, looks_binary, to_utf8
 from workspace.file_selection import (
+    Attributes,
     adds_runnable,
     choose,
     is_doubtful,

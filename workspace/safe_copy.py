@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from workspace.sandbox.accounts import UnixAccount
+from workspace.sandbox.privileges import UnixAccount
 from workspace.temporary import run_to_end
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY

@@ -10,9 +10,9 @@ from domain.errors import ToolError
 from domain.runs.patches import EXECUTABLE, REGULAR, ChangedFile
 from workspace.checkout import make_repository, write_files
 from workspace.git import Git
-from workspace.patches import path_rules
+from workspace.patches import refusals
 from workspace.safe_copy import open_folder, open_folders
-from workspace.sandbox.accounts import UnixAccount
+from workspace.sandbox.privileges import UnixAccount
 from workspace.temporary import remove_tree, temporary_folder
 
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -46,7 +46,7 @@ def place_files(top: Path, files: Iterable[ChangedFile], account: UnixAccount | 
 
 
 def _require_plain(file: ChangedFile) -> None:
-    if wrong := path_rules.find_mistake(file.path):
+    if wrong := refusals.find_mistake(file.path):
         raise ToolError(f"A path {wrong}, so it is not written.", "Write regular files only.")
     if file.mode not in {REGULAR, EXECUTABLE}:
         raise ToolError(f"{file.path} would not be a regular file ({file.mode}).", "Write regular files only.")

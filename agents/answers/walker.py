@@ -10,7 +10,7 @@ from domain.review.changes import Change, FileVersions
 from domain.review.reading import Outline
 from domain.text.redaction import Redact
 from domain.value import Value
-from messages.walkthroughs import ExplainedFile, ExplainedPart
+from messages.descriptions import ExplainedFile, ExplainedPart
 
 _SIZE = ReadingLimits(question=8_000, questions=6)  # of a seam, and how many are read
 _TITLE = 300  # characters

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from domain.runs.baseline import Baseline
+from domain.runs.earlier_tests import Baseline
 from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
 

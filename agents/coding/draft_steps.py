@@ -8,7 +8,7 @@ from agents.loop.tools.edits import parse_edit
 from agents.loop.turns import CompletedTurn, Result, Turn
 from domain.runs.patches import ChangeSet
 from workspace.draft import Draft, Edit
-from workspace.patches.errors import PatchRefused
+from workspace.patches.refusals import PatchRefused
 
 
 async def carry_over(draft: Draft, left: ChangeSet) -> Sequence[Edit]:

@@ -19,7 +19,7 @@ from agents.prompts import load_prompt, note_omitted, quote_lines
 from agents.prompts.conventions import render_conventions, render_elsewhere
 from agents.review.model.questions import frame_data
 from domain.review.reading import NO_CONVENTIONS, Conventions
-from domain.runs.baseline import Baseline
+from domain.runs.earlier_tests import Baseline
 from domain.runs.plan import Plan, Task, TaskId, Words
 from domain.runs.task_result import RequiredFix, Worked, find_mistakes
 from domain.text.escaping import flatten_text

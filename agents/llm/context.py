@@ -6,7 +6,7 @@ from typing import TypeVar
 from agents.llm.ask import Question
 from agents.loop.turns import Assignment
 from agents.review.model.questions import flatten_markdown
-from domain.memories.memory import LONGEST, Memory
+from domain.memories import LONGEST, Memory
 from domain.text.redaction import Redact
 from domain.value import Value
 

@@ -16,7 +16,7 @@ from domain.ports import Clock
 from memory.db.engine import Database
 from memory.process import rate_limits
 from memory.process.rate_limits import RateLimitPause
-from safety.write_rates import Rate, WriteTurn
+from safety.redelivery import Rate, WriteTurn
 
 FIRST_WAIT = timedelta(seconds=60)
 LONGEST_OWN_WAIT = timedelta(hours=1)

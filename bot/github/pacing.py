@@ -18,7 +18,7 @@ from typing import Protocol, TypeVar
 from domain.errors import LeftOut, RateLimited, Unavailable
 from domain.github.importance import Importance, current_importance
 from domain.ports import Clock
-from safety.write_rates import CONTENT_INTERVAL, PER_HOUR, PER_MINUTE, Rate, WritesSpent, WriteTurn, take_turn
+from safety.redelivery import CONTENT_INTERVAL, PER_HOUR, PER_MINUTE, Rate, WritesSpent, WriteTurn, take_turn
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]

@@ -1,7 +1,7 @@
 """Writes ``docs/commands.md`` from the table of verbs that ``/forge help`` answers with."""
 
-from domain.slash.verbs import VERBS, Verb, find_role
 from domain.text.escaping import inline_code
+from domain.verbs import VERBS, Verb, find_role
 from messages.commands import render_verb
 
 _DISMISSES, _ASKS, _HAS_DONE = find_role(Verb.dismiss), find_role(Verb.ask), find_role(Verb.do)

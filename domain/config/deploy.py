@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from domain.config.mistakes import Contradiction
-from domain.config.values import CommandLine, Glob, Minutes, Section
+from domain.config.values import CommandLine, Contradiction, Glob, Minutes, Section
 from domain.deployments.readings import is_json_path
 from domain.review.review import RiskLevel
 

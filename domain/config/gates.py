@@ -8,8 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from domain.config import conditions
-from domain.config.mistakes import Contradiction
-from domain.config.values import AccountName, Duration, Section
+from domain.config.values import AccountName, Contradiction, Duration, Section
 from domain.gates import STANDARD_GATES
 from domain.review.avoidance import AvoidanceKind
 from domain.runs.run import Phase

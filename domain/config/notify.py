@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, JsonValue, StringConstraints
 
 from domain.config.deploy import Address
-from domain.config.mistakes import Contradiction
-from domain.config.values import Section
+from domain.config.values import Contradiction, Section
 from domain.notices import NoticeSeverity
 from domain.text.redaction import holds_secret
 

@@ -15,9 +15,9 @@ from typing import NamedTuple, TypeVar
 from pydantic import JsonValue
 
 from domain.review.findings import RawFinding
-from domain.text.credential_places import CredentialPlace, fold_case
 from domain.text.credential_shapes import PRIVATE_KEY, SHAPES, CredentialShape, find_key_end
 from domain.text.credential_table import PLACES
+from domain.text.credential_values import CredentialPlace, fold_case
 
 SHORTEST = 8
 """The least length of a secret value; a shorter one would mangle ordinary words."""

@@ -12,7 +12,7 @@ from domain.value import Value
 from memory.repositories import automation_level
 from memory.runs import outbox, runs
 from messages import automation as automation_texts
-from messages.pushes import explain_refused_push
+from messages.pull_request import explain_refused_push
 from pipeline.automation.preconditions import Preconditions, load_preconditions
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
@@ -21,9 +21,8 @@ from pipeline.publishing.pull_requests import find_signed
 from pipeline.verdicts.update import update_verdict
 from safety.allowed_actions import Action, ActionDecision, allows
 from safety.autofix import apply_fixes, select_fixable
-from workspace.commits import CannotCommit
+from workspace.commits import CannotCommit, Pushed, PushOutcome, PushRejected
 from workspace.mirror import Mirror
-from workspace.push_result import Pushed, PushOutcome, PushRejected
 
 log = structlog.get_logger(__name__)
 

@@ -21,8 +21,7 @@ from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue
 from pipeline.durable.workflows import AUTOMATE
-from safety.allowed_actions import Action, ActionDecision, allows
-from safety.required_checks import ChecksState, RequiredChecks
+from safety.allowed_actions import Action, ActionDecision, ChecksState, RequiredChecks, allows
 
 log = structlog.get_logger(__name__)
 

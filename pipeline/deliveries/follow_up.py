@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import TypeVar
 
 from domain.runs.run import RepositoryRef
-from domain.slash.verbs import Effect
+from domain.verbs import Effect
 from pipeline.automation.level import try_update_level
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.verdicts.resume import resume_judged_run

@@ -6,8 +6,8 @@ from functools import partial
 from domain.commands import LabelledIssue, ReviewCheckedHead
 from domain.errors import NotAllowed
 from domain.runs.run import NotStarted, RunStart, Trigger
-from domain.slash.commands import RunIssue
-from domain.slash.verbs import Verb
+from domain.slash import RunIssue
+from domain.verbs import Verb
 from memory.ledger import ledger
 from messages import commands as command_texts
 from messages import deliveries as texts

@@ -15,7 +15,7 @@ from domain.commands import (
     ReportMergeGroup,
     WelcomeRepositories,
 )
-from domain.slash.verbs import VERBS, Verb
+from domain.verbs import VERBS, Verb
 from messages.deliveries import NOT_PROPOSED
 from pipeline.consistent_reads import read_when_visible
 from pipeline.deliveries.change_requests import forward_change_request

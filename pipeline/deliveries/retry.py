@@ -1,7 +1,7 @@
 """Resumes a run of an issue that ended early, or starts another run with its plan."""
 
 from domain.errors import NotFound
-from domain.github.deliveries import EventSnapshot
+from domain.github.installations import EventSnapshot
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from memory.runs import checkpoints, outbox, resumption, runs
 from messages import deliveries as texts

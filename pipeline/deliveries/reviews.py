@@ -7,9 +7,9 @@ import structlog
 
 from domain.commands import Repeat, ReviewCheckedHead, ReviewPullRequest
 from domain.errors import Forbidden, NotAllowed, NotFound, Unprocessable
-from domain.github.deliveries import EventSnapshot
+from domain.github.installations import EventSnapshot
 from domain.runs.run import NotStarted, RunStart, Trigger
-from domain.slash.commands import AskReview
+from domain.slash import AskReview
 from memory.repositories import permits
 from memory.runs import runs
 from messages import commands as command_texts

@@ -7,8 +7,8 @@ import structlog
 
 from domain.commands import ReviewPullRequest
 from domain.errors import CodeHostError, Halted, Superseded
-from domain.github.deliveries import EventSnapshot
 from domain.github.importance import Importance, use_importance
+from domain.github.installations import EventSnapshot
 from domain.runs.run import ExecutionMode, NotStarted, RepositoryRef, Resumed, Run, RunStart, RunState, Started, Trigger
 from memory.runs import runs, waits
 from pipeline.consistent_reads import read_when_visible

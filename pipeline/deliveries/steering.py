@@ -4,7 +4,7 @@ from domain.commands import Sender, SteerDeployment
 from domain.deployments.deployment import Deployment, DeploymentState, Wish
 from domain.gates import Choice, Gate
 from domain.runs.run import Run
-from domain.slash.commands import Deploy
+from domain.slash import Deploy
 from memory.deployments import deployments
 from memory.gates import gates
 from memory.runs import runs
@@ -18,7 +18,7 @@ from pipeline.durable.queues import enqueue_resume
 from pipeline.gates.actor import load_actor, record_refusal
 from pipeline.gates.decide import GateAnswer, decide_gate
 from safety.authorization import authorise
-from safety.deployment_gates import HOLD
+from safety.avoidance_gates import HOLD
 
 
 async def handle_button(context: DeliveryContext, command: SteerDeployment) -> str:

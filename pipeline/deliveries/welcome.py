@@ -8,14 +8,14 @@ from domain.github.installations import RepositoryOverview, WelcomeWay
 from domain.runs.run import RepositoryRef
 from domain.value import Value
 from memory.repositories import welcomes
-from messages import welcome as texts
+from messages import deliveries as texts
 from pipeline.automation.level import load_level
 from pipeline.automation.welcome import look
 from pipeline.config import loading
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.publishing.issue_comment import open_issue
 from safety.allowed_actions import Action, ActionFacts, allows
-from safety.welcome import choose_way, is_flood
+from safety.eligibility import choose_way, is_flood
 
 log = structlog.get_logger(__name__)
 

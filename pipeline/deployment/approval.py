@@ -22,7 +22,7 @@ from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.publishing.comments import ensure_comment
 from pipeline.run_context import RunContext
 from safety.allowed_actions import Action, ActionDecision, ActionFacts, allows
-from safety.deployment_gates import STAGING, explain_cause, request_production, request_staging
+from safety.avoidance_gates import STAGING, explain_cause, request_production, request_staging
 from safety.gates import list_custom
 
 _PAST = 5  # earlier deployments that are shown

@@ -11,7 +11,7 @@ from pipeline.checkout import fetch_commits
 from pipeline.deployment.plan import DeploymentPlan
 from pipeline.deployment.status import DeploymentStatus
 from pipeline.run_context import RunContext, run_while_current
-from safety.required_checks import ChecksState, RequiredChecks, evaluate_checks
+from safety.allowed_actions import ChecksState, RequiredChecks, evaluate_checks
 
 _LOOK_PAUSE = timedelta(seconds=30)
 _LOOKS = 120  # an hour in all

@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 
 from domain.commands import Sender
 from domain.errors import CodeAccessError, CodeHostError, RateLimited, Unavailable
-from domain.github.deliveries import EventSnapshot
+from domain.github.installations import EventSnapshot
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import RepositoryRef
-from domain.slash.commands import SlashCommand
-from domain.slash.verbs import VERBS
+from domain.slash import SlashCommand
 from domain.value import Value
+from domain.verbs import VERBS
 from memory.deliveries import pushes
 from memory.gates import gates
 from memory.ledger import ledger

@@ -5,7 +5,7 @@ from domain.runs.run import RepositoryRef
 from domain.value import Value
 from memory.deliveries import command_counts
 from pipeline.context import Services
-from safety.review_quota import over_comment_quota
+from safety.eligibility import over_comment_quota
 
 
 class TurnedAway(Value):

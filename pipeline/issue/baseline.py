@@ -5,11 +5,11 @@ import asyncio
 from agents.testing.failure_classes import classify_failures
 from agents.testing.tester import Tester
 from domain.gates import Gate, GateState, digest
-from domain.runs.baseline import Baseline, build_baseline
+from domain.runs.earlier_tests import Baseline, build_baseline
 from domain.runs.run import RunState, Trigger
 from domain.runs.testing import TestRun, shows_nothing
 from memory.runs import checkpoints
-from messages import baseline as baseline_texts
+from messages import earlier_tests as baseline_texts
 from messages import plan as plan_texts
 from pipeline.issue.comparable_test import BaseCoverages
 from pipeline.issue.help_needed import HelpGate

@@ -14,8 +14,8 @@ from pipeline.context import Services
 from pipeline.gates.askers import list_askers
 from pipeline.publishing import pull_requests
 from pipeline.publishing.pull_requests import NotOpened, find_signed
+from workspace.commits import BranchMoved, Pushed, PushRejected
 from workspace.mirror import Mirror
-from workspace.push_result import BranchMoved, Pushed, PushRejected
 
 MAX_NAMES = 10
 """Names tried for a branch before Forge gives up."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from domain.config.configuration import Configuration
 from domain.gates import Gate, GateRequest, GateState, Option, digest
-from domain.runs.baseline import Baseline
+from domain.runs.earlier_tests import Baseline
 from domain.runs.next_step import PullRequestState, SendBack, would_repeat
 from domain.runs.plan import Task
 from domain.runs.run import Phase
@@ -14,7 +14,7 @@ from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
 from memory.gates import gates
 from memory.runs import outbox
-from messages import baseline as baseline_texts
+from messages import earlier_tests as baseline_texts
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.issue.coding.work_item import describe_recent
 from pipeline.run_context import RunContext

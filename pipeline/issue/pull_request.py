@@ -22,8 +22,8 @@ from pipeline.issue.contract_locks import ContractLocks
 from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.run_end import RunEnd
 from pipeline.run_context import RunContext
+from workspace.commits import BranchMoved
 from workspace.mirror import Mirror
-from workspace.push_result import BranchMoved
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from agents.testing import analysis
 from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.review.review import RiskLevel
-from domain.runs.baseline import Baseline
+from domain.runs.earlier_tests import Baseline
 from memory.ledger import ledger
 from messages import tests as test_texts
 from pipeline.automation.level import load_level

@@ -9,7 +9,7 @@ from memory.runs.outbox import TestedHead
 from messages.review import CheckText
 from pipeline.context import Services
 from pipeline.publishing.publisher import answer_once, write_once
-from safety.required_checks import is_required
+from safety.allowed_actions import is_required
 
 
 async def ensure_check(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from domain.deployments.deployment import Deployment, DeploymentState
 from domain.errors import CodeHostError, RateLimited
-from domain.github.deployments import HostDeploymentState
+from domain.github.checks import HostDeploymentState
 from domain.runs.run import ReasonCode, Run
 from memory.deployments import deployments
 from memory.runs import runs, waits

@@ -8,8 +8,7 @@ import structlog
 from domain.errors import Behind, NotFound, Unprocessable
 from domain.github.pull_requests import DraftReview, InlineComment
 from domain.review.findings import Severity
-from domain.review.inline_comments import Remark, group_remarks
-from domain.review.review import Review
+from domain.review.review import Remark, Review, group_remarks
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
 from domain.value import Value

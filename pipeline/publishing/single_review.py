@@ -7,10 +7,9 @@ from domain.errors import NotFound, Unprocessable
 from domain.github.pull_requests import DraftReview, InlineComment, ReviewEvent
 from domain.ports import CodeHost
 from domain.review.findings import Finding
-from domain.review.inline_comments import Remark
-from domain.review.review import Review
+from domain.review.review import Remark, Review
 from domain.runs.run import RepositoryRef
-from domain.text.markers import Markers
+from domain.text.escaping import Markers
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from messages import single_review as texts

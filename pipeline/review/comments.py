@@ -5,8 +5,7 @@ from collections.abc import Collection, Sequence
 import structlog
 
 from domain.errors import ForgeError
-from domain.review.inline_comments import Remark
-from domain.review.review import Review
+from domain.review.review import Remark, Review
 from domain.runs.run import Run, Trigger
 from memory.findings import findings
 from memory.repositories import automation_level

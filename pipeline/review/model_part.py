@@ -17,8 +17,8 @@ from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
 from domain.review.reading import Effort, HeldConventions, LookUps
 from domain.review.review import LayerReport, ToolRun
-from domain.slash.verbs import Verb, find_role
 from domain.text.redaction import redact_outgoing
+from domain.verbs import Verb, find_role
 from pipeline.review.conventions import NOT_ASKED, ConventionAnswers
 from pipeline.review.question_plan import PreparedQuestions
 from safety.impact import is_late

@@ -15,9 +15,8 @@ from agents.testing.reproduction.endings import EndingKind
 from agents.testing.reproduction.run import WrittenTest, run_reproduction, try_with, write_again
 from agents.testing.tester import Tester
 from domain.gates import digest
-from domain.review.findings import Finding, remove_place
+from domain.review.findings import Finding, Proof, ProofOutcome, remove_place
 from domain.review.identity import find_again
-from domain.review.proof import Proof, ProofOutcome
 from domain.text.redaction import holds_secret
 from domain.value import Value
 from messages import proofs as texts

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.commands import Sender
-from domain.ids import shorten_id
 from domain.review.feedback import DismissalScope, FeedbackStatement, Word
 from domain.review.findings import Finding
-from domain.review.inline_comments import Remark
+from domain.review.review import Remark
 from domain.runs.run import RepositoryRef
-from domain.slash.commands import Dismiss
+from domain.slash import Dismiss
+from domain.value import shorten_id
 from memory.findings import feedback
 from memory.gates import gates
 from memory.runs import runs

@@ -7,7 +7,7 @@ import structlog
 
 from domain.commands import Sender
 from domain.errors import CodeHostError, RateLimited
-from domain.memories.memory import Memory
+from domain.memories import Memory
 from domain.review.feedback import FindingFeedback
 from domain.runs.run import RepositoryRef
 from memory.findings import feedback

@@ -6,8 +6,8 @@ from dataclasses import replace
 from domain.commands import RecordThread
 from domain.errors import Behind
 from domain.review.findings import Category, Finding, Severity
-from domain.review.inline_comments import Remark
-from domain.slash.commands import Dismiss
+from domain.review.review import Remark
+from domain.slash import Dismiss
 from memory.findings import feedback, findings
 from memory.repositories import permits
 from memory.runs import checkpoints

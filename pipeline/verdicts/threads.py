@@ -9,8 +9,7 @@ from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.conversation import ReviewThread
 from domain.review.feedback import drop_graver
 from domain.review.findings import Finding
-from domain.review.inline_comments import Remark
-from domain.review.review import Review
+from domain.review.review import Remark, Review
 from domain.runs.run import RepositoryRef, Run
 from domain.text.escaping import suggestion_block
 from memory.findings import feedback, findings
@@ -18,7 +17,7 @@ from memory.runs import checkpoints
 from messages import inline_comments as comment_texts
 from pipeline.context import Services
 from pipeline.publishing import reviews
-from safety.review_update import is_gone, is_present
+from safety.suppression import is_gone, is_present
 
 log = structlog.get_logger(__name__)
 

@@ -13,19 +13,18 @@ from domain.errors import CodeAccessError, Superseded, Unavailable
 from domain.github.commits import Signature
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import RepositoryRef, Run, Trigger
-from domain.text.markers import Markers
+from domain.text.escaping import Markers
 from memory.db.engine import Database
 from memory.runs import runs
 from memory.runs.runs import Candidate
-from messages.pull_request import push_refused
-from messages.pushes import UNSIGNED, explain_refused_push
+from messages.pull_request import UNSIGNED, explain_refused_push, push_refused
 from pipeline.context import Services
 from pipeline.issue.branch import MAX_NAMES, BranchPusher, NotProposed, PushedBranch
 from pipeline.publishing.pull_requests import find_signed
 from tests.contract.stage import Stage
 from tests.databases import create_database
+from workspace.commits import BranchMoved, PushRejected
 from workspace.mirror import Mirror, Mirrors
-from workspace.push_result import BranchMoved, PushRejected
 
 FORGE = Signature(name="forge[bot]", email="77+forge[bot]@users.noreply.github.com")
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)

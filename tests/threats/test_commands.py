@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from domain.commands import ExecuteComment, Ignored
-from domain.slash.commands import PlainCommand, Problem, SlashMistake
-from domain.slash.verbs import VERBS, Verb
+from domain.slash import PlainCommand, Problem, SlashMistake
 from domain.text.escaping import code_block, escape, inline_code
+from domain.verbs import VERBS, Verb
 from handlers import translate
 from handlers.slash import read
 from messages import commands as command_texts

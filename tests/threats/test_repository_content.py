@@ -25,9 +25,8 @@ from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import check_files, sarif
 from tests.unit.workspace.changes import between, compare, content, diff_tree, reasons, run
 from tests.unit.workspace.remotes import AUTHORIZATION, Author, Remote, serve
-from workspace.attributes import Attributes
 from workspace.diff import DiffLimits, Entry
-from workspace.file_selection import choose
+from workspace.file_selection import Attributes, choose
 from workspace.git import Git, TooLarge
 from workspace.mirror import Mirror, Mirrors
 from workspace.objects import Objects

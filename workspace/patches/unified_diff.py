@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from domain.runs.patches import EXECUTABLE, REGULAR, Constraint
 from workspace.diff import LINK, MODULE, to_printable
-from workspace.patches.errors import refusal
+from workspace.patches.refusals import refusal
 
 NOWHERE = b"/dev/null"
 _NUMBER = rb"(0|[1-9]\d{0,8})"

@@ -19,7 +19,7 @@ from typing import Any, Self, cast
 from pydantic import JsonValue
 
 from domain.errors import ToolError
-from workspace.sandbox.accounts import find_account
+from workspace.sandbox.privileges import find_account
 from workspace.sandbox.sandbox import LANDLOCK, LIMITS
 from workspace.sandbox.suspension import TICKS, measure_ticks
 from workspace.sandbox.worker import ANSWER, BOOT, OUT_OF_TIME, PATIENCE, REQUEST

@@ -14,7 +14,7 @@ from domain import globs
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
 from domain.value import Value
-from workspace.patches import path_rules
+from workspace.patches import refusals
 from workspace.snapshot import CannotRead, SearchResult, Snapshot, SnapshotFile
 
 LONGEST_LINE = 500  # characters; generated code has longer ones
@@ -180,7 +180,7 @@ class ShownFiles:
             raise ToolMistake(f"{path} is not shown: {_WITHHELD}. Do without it.")
         if path in self.snapshot.files:
             return path
-        if mistake := path_rules.find_mistake(path):
+        if mistake := refusals.find_mistake(path):
             raise ToolMistake(f"The path {mistake}. Give one that glob lists.")
         raise ToolMistake(f"There is no file {path}. {self._suggest_path(path)}")
 

@@ -21,8 +21,8 @@ from domain.review.avoidance import (
     apply_records,
 )
 from domain.review.changes import Change, FileVersions
-from domain.review.checks import CheckName
 from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.reading import CheckName
 from safety.containment import CodeOrigin
 
 TOOL = CheckName.avoidance

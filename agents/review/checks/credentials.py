@@ -11,8 +11,8 @@ from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from domain.review.findings import Category, Finding, Layer, RawFinding, Severity
-from domain.slash.verbs import Verb, find_role
 from domain.text.credential_shapes import SHAPES
+from domain.verbs import Verb, find_role
 from workspace.transient_commits import TransientFile
 
 _SPELT = ("NVIDIA key", "xAI key", "age key")  # said with a vowel first

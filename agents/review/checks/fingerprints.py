@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from agents.review.checks.rule_texts import shorten
-from domain.review.anchors import Anchor
 from domain.review.findings import (
+    Anchor,
     Category,
     Finding,
     Fix,

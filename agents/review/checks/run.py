@@ -17,8 +17,8 @@ from domain.config.review import Linter
 from domain.errors import ToolError
 from domain.github.pull_requests import DependencyChange
 from domain.review.changes import Change, FileVersions
-from domain.review.checks import CheckName
 from domain.review.findings import Finding, Layer
+from domain.review.reading import CheckName
 from safety.containment import CodeOrigin
 from workspace.transient_commits import TransientFile
 

@@ -26,8 +26,8 @@ from agents.review.checks.rule_texts import name_some
 from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
 from domain.config.review import Linter
-from domain.review.checks import CheckName
 from domain.review.findings import Layer
+from domain.review.reading import CheckName
 from safety.containment import PARSERS, CodeOrigin, Containment
 from workspace.sandbox.sandbox import Sandbox
 

@@ -21,8 +21,7 @@ from agents.review.model.questions import EarlierFinding, ReviewQuestion, strip_
 from agents.review.model.rendering import LONGEST_LINE, make_legible
 from agents.review.model.rules import RULES, RuleName, cap_by_rule
 from domain.review.changes import Change, FileChange, FileVersions
-from domain.review.consequences import Harm, MetBy, grade
-from domain.review.findings import Fix, Layer, RawFinding, Severity
+from domain.review.findings import Fix, Harm, Layer, MetBy, RawFinding, Severity, grade
 from domain.review.review import IssueAnswer
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact

@@ -15,8 +15,7 @@ from domain.config.review import IfUnshown
 from domain.paths import clean_name
 from domain.review.avoidance import RULE
 from domain.review.changes import Change, FileVersions
-from domain.review.findings import Finding, RawFinding, Severity
-from domain.review.proof import LONGEST_TEST, Proof, ProofOutcome
+from domain.review.findings import LONGEST_TEST, Finding, Proof, ProofOutcome, RawFinding, Severity
 from domain.review.reading import NO_OUTLINE, Outline
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact

@@ -1,6 +1,6 @@
 """Executes the commands about the automation level."""
 
-from domain.slash.commands import Level, Tell
+from domain.slash import Level, Tell
 from messages import automation as texts
 from pipeline.automation import level
 from pipeline.deliveries.commands.context import CommandContext

@@ -6,7 +6,7 @@ A commit counts as Forge's if Forge recorded its push; that it bears Forge's nam
 from collections.abc import Collection, Sequence
 
 from domain.runs.run import Run
-from domain.slash.commands import LookBack
+from domain.slash import LookBack
 from memory.deliveries import pushes
 from memory.repositories import automation_level
 from memory.runs import outbox, runs

@@ -8,9 +8,9 @@ from typing import TypeVar, TypeVarTuple
 from domain.commands import ExecuteComment, Sender
 from domain.errors import Behind, CodeHostError, NotAllowed, RateLimited
 from domain.gates import Gate
-from domain.github.deliveries import EventSnapshot
+from domain.github.installations import EventSnapshot
 from domain.runs.run import RepositoryRef
-from domain.slash.commands import Deploy, Rollback, SlashCommand
+from domain.slash import Deploy, Rollback, SlashCommand
 from memory.db.engine import Database
 from messages import commands as texts
 from pipeline.config import loading

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from domain.money import LimitScope, LimitUse
 from domain.runs.run import ReasonCode, Run, Trigger
-from domain.slash.commands import PlainCommand
+from domain.slash import PlainCommand
 from memory.reservations import reservations
 from memory.reservations.reservations import Spent
 from memory.runs import runs

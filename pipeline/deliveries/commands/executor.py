@@ -15,8 +15,8 @@ from domain.errors import (
     Superseded,
     Unprocessable,
 )
-from domain.slash.commands import SlashCommand, SlashMistake, is_available
-from domain.slash.verbs import VERBS, Effect, Verb
+from domain.slash import SlashCommand, SlashMistake, is_available
+from domain.verbs import VERBS, Effect, Verb
 from memory.deliveries import command_counts
 from memory.ledger import ledger
 from messages import commands as texts

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from domain.slash.verbs import Verb
+from domain.verbs import Verb
 from pipeline.deliveries.commands import (
     answers,
     automation,

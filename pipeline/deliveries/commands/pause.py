@@ -1,7 +1,7 @@
 """Executes ``pause`` and ``unpause``, of a repository and of one pull request or issue."""
 
 from domain.runs.run import ReasonCode
-from domain.slash.commands import Pause
+from domain.slash import Pause
 from memory.repositories import permits
 from messages import commands as texts
 from pipeline.automation import level

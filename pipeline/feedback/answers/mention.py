@@ -3,9 +3,9 @@
 from agents.answers.reply_reader import NamedCommand
 from agents.syntax.quotes import REVIEWER
 from domain.commands import WrittenComment
-from domain.slash.commands import LONGEST_WORDS, Mend, TakeBaseIn, TextCommand, WriteChangelog, WriteTests
-from domain.slash.verbs import Verb
+from domain.slash import LONGEST_WORDS, Mend, TakeBaseIn, TextCommand, WriteChangelog, WriteTests
 from domain.value import Value
+from domain.verbs import Verb
 from messages import instructions as texts
 from pipeline.context import Services
 from pipeline.feedback.answers.instruction import admit_instruction

@@ -10,8 +10,8 @@ from agents.loop.turns import CompletedTurn, Turn
 from domain.config.configuration import Configuration
 from domain.review.changes import Change
 from domain.runs.run import Phase
-from domain.slash.verbs import Verb
 from domain.text.redaction import redact_outgoing
+from domain.verbs import Verb
 from messages import code_answers as texts
 from pipeline.checkout import load_change
 from pipeline.durable.steps import run_outside_journal

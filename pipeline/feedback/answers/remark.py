@@ -14,7 +14,7 @@ from domain.config.configuration import Configuration
 from domain.errors import NotFound
 from domain.gates import digest
 from domain.runs.run import Phase, Run
-from domain.slash.commands import TextCommand
+from domain.slash import TextCommand
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from memory.findings import findings

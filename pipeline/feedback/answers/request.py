@@ -10,9 +10,9 @@ from pydantic import Field
 from domain.commands import Repeat, WrittenComment
 from domain.errors import NotFound
 from domain.runs.run import RepositoryRef, Run, Trigger
-from domain.slash.commands import Describe, TextCommand, Walkthrough
-from domain.slash.verbs import Verb
+from domain.slash import Describe, TextCommand, Walkthrough
 from domain.value import Value
+from domain.verbs import Verb
 from memory.budgets import model_answers
 from memory.db.engine import Database
 from memory.repositories import permits

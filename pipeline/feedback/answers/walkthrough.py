@@ -11,7 +11,7 @@ from domain.review.changes import SkippedFile
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from messages import code_answers
-from messages import walkthroughs as texts
+from messages import descriptions as texts
 from pipeline.checkout import load_change
 from pipeline.durable.steps import run_outside_journal
 from pipeline.feedback.answers.change_question import ask_about_change

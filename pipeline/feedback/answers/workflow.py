@@ -7,7 +7,7 @@ from domain.config.configuration import Configuration
 from domain.errors import ForgeError, Superseded
 from domain.github.conversation import CommentKind
 from domain.runs.run import Run
-from domain.slash.commands import Describe, TextCommand, Walkthrough
+from domain.slash import Describe, TextCommand, Walkthrough
 from messages import code_answers
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal

@@ -6,9 +6,9 @@ Only a person who may dismiss a finding by command dismisses it by words; the wo
 from agents.answers.reply_reader import Meaning, ReplyReading
 from agents.review.model.questions import flatten_markdown
 from domain.commands import ReadReply
-from domain.memories.memory import Use
+from domain.memories import Use
 from domain.review.findings import Finding
-from domain.slash.commands import LONGEST_TEXT
+from domain.slash import LONGEST_TEXT
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from memory.findings import feedback

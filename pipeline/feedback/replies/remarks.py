@@ -10,9 +10,9 @@ from agents.syntax.quotes import asks_something, call_reviewer, find_mentions, f
 from domain.commands import ReadRemark, ReadReply
 from domain.github.conversation import Remark
 from domain.runs.run import ReasonCode, RepositoryRef
-from domain.slash.commands import LONGEST_WORDS, TextCommand
-from domain.slash.verbs import Verb
+from domain.slash import LONGEST_WORDS, TextCommand
 from domain.value import Value
+from domain.verbs import Verb
 from memory.deliveries.command_counts import claim_notice
 from memory.runs import runs
 from messages import instructions as instruction_texts

@@ -17,7 +17,7 @@ from pipeline.issue.coding.work_acceptance import WorkAcceptance
 from pipeline.issue.coding.work_item import WorkItem
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
-from workspace.patches.errors import PatchRefused
+from workspace.patches.refusals import PatchRefused
 from workspace.sandbox.sandbox import BUBBLEWRAP
 
 

@@ -7,7 +7,7 @@ from domain.config.configuration import Configuration
 from domain.runs.patches import NO_CHANGES, ChangeSet, Violation, select_blocking
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
-from workspace.patches.errors import show_path
+from workspace.patches.refusals import show_path
 from workspace.shadow import Shadow, ShadowChanges
 
 _TAIL = 300  # characters of what was printed last

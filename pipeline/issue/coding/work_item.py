@@ -15,7 +15,7 @@ from memory.db.engine import Database
 from memory.runs import work_checkpoints
 from messages import checkpoints as texts
 from safety.guards import TaskKind
-from workspace.patches.errors import show_path
+from workspace.patches.refusals import show_path
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import structlog
 from domain.errors import ForgeError
 from domain.runs.run import Run, Trigger
 from memory.runs import runs
-from messages import addressing as texts
+from messages import updates as texts
 from pipeline.context import Services
 from pipeline.issue.instruction.kept_commits import find_commit
 from pipeline.publishing import comments

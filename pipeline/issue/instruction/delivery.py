@@ -8,7 +8,7 @@ from domain.github.commits import PREFIX
 from domain.value import Value
 from messages import instructions as texts
 from messages import updates as update_texts
-from messages.pushes import explain_refused_push, forbids_merges, needs_workflows
+from messages.pull_request import explain_refused_push, forbids_merges, needs_workflows
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import fetch_commits
 from pipeline.gates.askers import list_askers
@@ -18,9 +18,9 @@ from pipeline.publishing import pull_requests
 from pipeline.publishing.instructions import Instruction
 from pipeline.publishing.pull_requests import NotOpened, find_signed
 from pipeline.run_context import RunContext
+from workspace.commits import BranchMoved, Pushed
 from workspace.merges import commit_merge, merge_onto
 from workspace.mirror import Mirror
-from workspace.push_result import BranchMoved, Pushed
 
 _MOST_PUSHES = 3
 """Pushes of others that are taken in before Forge opens a pull request instead."""

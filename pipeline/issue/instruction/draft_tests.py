@@ -10,8 +10,7 @@ from agents.testing.reproduction.new_tests import NewTests
 from agents.testing.reproduction.run import try_with
 from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
-from domain.review.findings import Finding
-from domain.review.proof import Reproduction
+from domain.review.findings import Finding, Reproduction
 from domain.runs.next_step import SendBack
 from domain.runs.run import Phase
 from domain.runs.task_result import MOST_FIXES, RequiredFix

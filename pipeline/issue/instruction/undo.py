@@ -1,10 +1,9 @@
 """Keeps the commit of an instruction under the id of a checkpoint, and takes it back by another one."""
 
-from domain.ids import shorten_id
 from domain.runs.patches import NO_CHANGES
 from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, WorkKey
 from domain.text.redaction import redact_outgoing
-from domain.value import Value
+from domain.value import Value, shorten_id
 from memory.budgets import model_answers
 from memory.runs import runs, work_checkpoints
 from messages import instructions as texts

@@ -13,8 +13,7 @@ from memory.db.engine import Database
 from memory.deliveries.notices import notices, targets
 from memory.deliveries.notices.notices import FAILED, SENT, StoredNotice
 from memory.deliveries.notices.targets import TargetState
-from messages.notice_formats import render
-from messages.notices import plain, sum_up
+from messages.notices import plain, render, sum_up
 from pipeline.context import Services
 from pipeline.maintenance.notices.addressing import AddressBook, NoticeAddress
 from safety.notices import GIVEN_UP_AFTER, SendOutcome, SendVerdict, judge_answer, judge_failure

@@ -8,9 +8,9 @@ import structlog
 
 from domain.errors import DatabaseUnavailable, ForgeError
 from domain.events import EventType
-from domain.ids import new_id
 from domain.notices import parse_key
 from domain.runs.run import RepositoryRef
+from domain.value import new_id
 from memory.deliveries.notices import notices, targets
 from memory.deliveries.notices.notices import AddressedNotice, NoticedEvent
 from memory.gates import gates

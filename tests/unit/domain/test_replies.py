@@ -10,8 +10,8 @@ from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding
 from domain.review.review import Conclusion, Decision, Review, Risk, RiskLevel
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
-from domain.slash.commands import Problem, SlashMistake
-from domain.slash.verbs import Verb
+from domain.slash import Problem, SlashMistake
+from domain.verbs import Verb
 from domain.verdicts import Reason
 from handlers.slash import read
 from messages import commands as command_texts

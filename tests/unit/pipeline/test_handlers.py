@@ -1,6 +1,6 @@
 """Each verb that works has one function that executes it, and each effect belongs to the verbs it was made for."""
 
-from domain.slash.verbs import VERBS, Effect, Verb
+from domain.verbs import VERBS, Effect, Verb
 from pipeline.deliveries.commands.gates import answer_gate
 from pipeline.deliveries.commands.handlers import HANDLERS
 

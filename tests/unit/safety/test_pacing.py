@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.github.importance import Importance
-from safety.write_rates import PER_HOUR, PER_MINUTE, Rate, WritesSpent, take_turn
+from safety.redelivery import PER_HOUR, PER_MINUTE, Rate, WritesSpent, take_turn
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FRESH = WritesSpent(NOON, NOON)

@@ -17,9 +17,8 @@ from agents.review.checks.rule_texts import build_message, shorten
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.toolbox import Toolbox
 from domain.paths import is_lock
-from domain.review.changes import Change, SkippedFile, TouchedFile
+from domain.review.changes import MOST_HOSTS, MOST_MOVES, Change, LockChange, PackageMove, SkippedFile, TouchedFile
 from domain.review.findings import Category, Layer, RawFinding, Severity
-from domain.review.locked_packages import MOST_HOSTS, MOST_MOVES, LockChange, PackageMove
 from safety.containment import CodeOrigin
 from workspace.objects import Code
 

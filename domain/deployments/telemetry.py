@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from domain.deployments.feedback import LONGEST_STACK, ErrorReport, FieldMistake, fingerprint_stack
-from domain.deployments.monitoring.heard import (
+from domain.deployments.alerts import (
     MOST_PARTS,
     CamelCase,
     Heard,
@@ -18,6 +17,7 @@ from domain.deployments.monitoring.heard import (
     take_commit,
     take_release,
 )
+from domain.deployments.problems import LONGEST_STACK, ErrorReport, FieldMistake, fingerprint_stack
 
 _NAMES = {"environment": "resource.attributes.deployment.environment.name", "first_seen": "timeUnixNano"}
 

@@ -8,8 +8,8 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 from domain.review.reading import Effort
 from domain.runs.run import ExecutionMode
-from domain.slash.verbs import VERBS, Verb
 from domain.value import Value
+from domain.verbs import VERBS, Verb
 
 _WORDS = 4  # with the first two, which stand where the verb has to
 
