@@ -15,8 +15,7 @@ from domain.runs.next_step import SendBack
 from domain.runs.run import Run
 from domain.text.redaction import Redact
 from domain.value import Value
-from safety.learning_screening import LONGEST_CONTEXT, LONGEST_SAID, Learning, ShownToModel
-from safety.reflection_triggers import Moment
+from safety.learning_screening import LONGEST_CONTEXT, LONGEST_SAID, Learning, Moment, ShownToModel
 
 KEY = "reflection"
 MAX_LEARNINGS = 3  # the rest of an answer is ignored

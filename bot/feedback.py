@@ -17,10 +17,9 @@ from dbos import DBOSClient
 from pydantic import JsonValue
 
 from bot.webhook import BODY_SECONDS
-from domain.deployments.alerts import Heard, hear_alerts, join
+from domain.deployments.alerts import Heard, hear_alerts, hear_telemetry, join
 from domain.deployments.problems import AnomalyReport, AnyReport, ErrorReport, FieldMistake, parse_report
 from domain.deployments.sentry import hear_sentry
-from domain.deployments.telemetry import hear_telemetry
 from domain.errors import DatabaseUnavailable
 from domain.money import Ceilings
 from domain.ports import Clock

@@ -20,8 +20,8 @@ from memory.process import halts
 from pipeline.context import Services
 from workspace.dependency_cache import DependencyCache
 from workspace.mirror import Mirrors
+from workspace.safe_copy import remove_tree
 from workspace.sandbox.worker_pool import WorkerPool
-from workspace.temporary import remove_tree
 
 
 def build_host(

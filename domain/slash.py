@@ -317,8 +317,3 @@ SlashCommand = Annotated[
     Field(discriminator="verb"),
 ]
 SLASH: TypeAdapter[SlashCommand] = TypeAdapter(SlashCommand)
-
-
-def is_available(asked: SlashCommand) -> bool:
-    """Whether this version executes it."""
-    return VERBS[asked.verb].works

@@ -83,8 +83,9 @@ def _gate(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription
         case _:
             what = f"{named} {kind}"
     waived = _WAIVED if facts.get("waived") else ""
+    granted = BudgetExtension.model_validate(facts.get("grants") or {}).label
     return EventDescription(
-        what + _grants(facts),
+        what + (f", granting {granted}" if granted else ""),
         name,
         gate_id,
         who=join_deciders(facts.get("seconded_by", ()), str(facts.get("by_login", ""))),
@@ -310,11 +311,6 @@ def describe_event(event: Event) -> EventDescription:
     """What an event says."""
     family, _, kind = event.type.value.partition(".")
     return _DESCRIBERS.get(family, _other)(event, kind, event.payload)
-
-
-def _grants(facts: Mapping[str, Any]) -> str:
-    granted = BudgetExtension.model_validate(facts.get("grants") or {}).label
-    return f", granting {granted}" if granted else ""
 
 
 def _join(value: Any) -> str:

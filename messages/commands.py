@@ -173,7 +173,7 @@ def render_help(is_pull_request: bool, silent: Collection[HelpSubject] = ()) -> 
         "<details><summary>All other commands</summary>",
     ]
     for subject, verbs in SUBJECTS.items():
-        left = [verb for verb in verbs if VERBS[verb].works and verb not in first]
+        left = [verb for verb in verbs if verb not in first]
         parts += _render_subject(subject, left, is_named=subject in silent) if left else []
     return "\n\n".join([*parts, _NAMES, "</details>"])
 
@@ -481,11 +481,6 @@ def already_paused(by: str) -> str:
 
 UNPAUSED = "Forge works again in this repository. `/forge review` reviews heads pushed during the pause."
 NOT_PAUSED = "Forge was not paused."
-
-
-def not_available(verb: Verb) -> str:
-    """For a verb this version understands and cannot carry out."""
-    return f"{inline_code(f'/forge {verb}')} is not available yet."
 
 
 def only_on_pull_requests(verb: Verb) -> str:

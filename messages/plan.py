@@ -322,11 +322,12 @@ _NOW = {
 def _details(weighed: RatedPlan, *, with_risk: bool = True) -> list[str]:
     """The whole plan in sections."""
     plan = weighed.plan
+    rows = [f"- {escape(each.decision, _ALL)} Why: {escape(each.reason, _ALL)}" for each in plan.decisions]
     return [
         escape(plan.summary, _ALL),
         _section("### Tasks", [_task(number, task) for number, task in enumerate(sort_tasks(plan), 1)]),
         _architecture(plan),
-        _decisions(plan),
+        _section("### Decisions", rows),
         f"{_risk(weighed)}\n\n{render_reasons(weighed.reasons)}" if with_risk else "",
         _bounds(plan, is_whole=True),
     ]
@@ -381,11 +382,6 @@ def _architecture(plan: Plan) -> str:
     parts += [(part.name, part.description) for part in plan.interfaces]
     rows = [f"- {inline_code(name, 200)}: {escape(text, _ALL)}" for name, text in parts]
     return _section("### Components and interfaces", rows)
-
-
-def _decisions(plan: Plan) -> str:
-    rows = [f"- {escape(each.decision, _ALL)} Why: {escape(each.reason, _ALL)}" for each in plan.decisions]
-    return _section("### Decisions", rows)
 
 
 def _section(heading: str, rows: Sequence[str]) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from domain.money import format_usd
 from domain.runs.next_step import ReviewState, SendBack
+from domain.runs.patches import RED_CHECK
 from domain.runs.plan import Plan, RatedPlan, Task
 from domain.runs.run import Phase
-from domain.runs.task_result import RED_CHECK
 from domain.text.escaping import escape, flatten_text, inline_code
 from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason

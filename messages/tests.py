@@ -9,7 +9,7 @@ from domain.review.avoidance import AvoidanceKind
 from domain.runs.coverage import CoverageComparison, CoveredShare, Obstacle
 from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTests
 from domain.runs.output_lines import list_errors, pick_failures, pick_sum, pick_telling_line
-from domain.runs.task_result import RequiredFix
+from domain.runs.patches import RequiredFix
 from domain.runs.testing import (
     LONGEST_ID,
     MAX_DETAILED,

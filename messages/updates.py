@@ -125,7 +125,7 @@ def report_open(
         "\n".join(_list_unmerged(unmerged)),
         render_resolved(sure),
         patch,
-        _advise(base, source),
+        f"Write `/forge update` again with the answers behind it. {_advise_by_hand(base, source)}",
     ]
     return join_paragraphs([*parts, _footer(spent)])
 
@@ -246,10 +246,6 @@ def _explain_rebase(patch: str | None, base: str, source: str) -> str:
     return join_paragraphs(
         [told, f"What conflicts comes to this:\n\n{code_block(patch.rstrip(), 'diff')}" if patch else ""]
     )
-
-
-def _advise(base: str, source: str) -> str:
-    return f"Write `/forge update` again with the answers behind it. {_advise_by_hand(base, source)}"
 
 
 def _advise_by_hand(base: str, source: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from domain.config.configuration import Configuration
-from domain.config.gates import AvoidanceReaction, GateSettings
+from domain.config.sections import AvoidanceReaction, GateSettings
 from domain.config.values import parse_duration
 from domain.deployments.deployment import Cause
 from domain.gates import STANDARD_GATES, GateRequest, Option, digest

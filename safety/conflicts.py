@@ -11,7 +11,7 @@ from domain.config.configuration import Configuration
 from domain.globs import matches
 from domain.paths import fold_path, is_lock
 from domain.runs.conflicts import BesideEdit, ConflictHunk, Merge, Outside, ResolvedHunk, ResolvedHunks, edit_beside
-from domain.runs.task_result import MOST_FIXES, RequiredFix
+from domain.runs.patches import MOST_FIXES, RequiredFix
 from domain.runs.testing import CaseOutcome, CommandResult, TestCase, TestRun
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import holds_secret
@@ -102,12 +102,8 @@ def _judge_one(hunk: ConflictHunk, answer: ResolvedHunk) -> JudgedHunk:
         kept = Kept.base
     question = answer.question
     if lost and not question and not answer.reason:
-        question = _ask_about(lost)
+        question = f"May what {' and '.join(lost)} changed here go? The model would drop it, and gave no reason."
     return JudgedHunk(hunk, text, kept, lost, answer.reason, question)
-
-
-def _ask_about(lost: Sequence[Side]) -> str:
-    return f"May what {' and '.join(lost)} changed here go? The model would drop it, and gave no reason."
 
 
 def _loses(before: str, side: str, text: str) -> bool:

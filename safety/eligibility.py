@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from domain.commands import Repeat
 from domain.config.configuration import Labels
-from domain.config.review import Forks, Paths, ReviewSettings
+from domain.config.sections import Forks, Paths, ReviewSettings
 from domain.github.installations import MOST_ISSUES, RepositoryTraits, WelcomeWay
 from domain.github.pull_requests import PullRequest
 from domain.globs import matches, permits

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from domain.config.conditions import Condition, Fact
 from domain.config.configuration import Configuration
-from domain.config.gates import GateSettings
+from domain.config.sections import GateSettings
 from domain.config.values import parse_duration
 from domain.gates import LATER, OWN_TIMEOUT, STANDARD_GATES, Gate, GateRequest, GateState, digest
 from domain.review.avoidance import AvoidanceKind

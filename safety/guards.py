@@ -189,12 +189,8 @@ def check(history: Sequence[LoopStep], limits: GuardLimits, now: datetime, start
     :param history: the turns of this stretch, in order.
     :param started: when the stretch began, in UTC, moved forward by the time it spent waiting for people or limits.
     """
-    verdicts = (guard(history, limits, _measure_runtime(now, started)) for guard in _GUARDS)
+    verdicts = (guard(history, limits, max(now - started, timedelta())) for guard in _GUARDS)
     return next((verdict for verdict in verdicts if verdict is not None), None)
-
-
-def _measure_runtime(now: datetime, started: datetime) -> timedelta:
-    return max(now - started, timedelta())  # a clock that was set back must not give negative time
 
 
 def _iterations(history: Sequence[LoopStep], limits: GuardLimits, _: timedelta) -> Check | None:
@@ -295,7 +291,9 @@ def to_step(iteration: Iteration) -> LoopStep:
 
     It reads at most 32,000 characters of each text.
     """
-    action, output, error = _action(iteration.action), normalise(iteration.output), _kinds(iteration.error)
+    # The distinct kinds of errors, without volatile parts.
+    kinds = dict.fromkeys(line[:_ERROR] for line in normalise(iteration.error).splitlines())
+    action, output, error = _action(iteration.action), normalise(iteration.output), "\n".join([*kinds][:_ERRORS])
     return LoopStep(
         did=_digest(iteration.action),
         action=action,
@@ -304,12 +302,6 @@ def to_step(iteration: Iteration) -> LoopStep:
         is_telling=len(output) >= _TELLING,
         error=error,
     )
-
-
-def _kinds(error: str) -> str:
-    """The distinct kinds of errors, without volatile parts."""
-    kinds = dict.fromkeys(line[:_ERROR] for line in normalise(error).splitlines())
-    return "\n".join([*kinds][:_ERRORS])
 
 
 @dataclass(frozen=True)

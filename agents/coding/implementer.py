@@ -20,8 +20,8 @@ from agents.prompts.conventions import render_conventions, render_elsewhere
 from agents.review.model.questions import frame_data
 from domain.review.reading import NO_CONVENTIONS, Conventions
 from domain.runs.earlier_tests import Baseline
+from domain.runs.patches import RequiredFix, Worked, find_mistakes
 from domain.runs.plan import Plan, Task, TaskId, Words
-from domain.runs.task_result import RequiredFix, Worked, find_mistakes
 from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
 from domain.value import Value

@@ -2,7 +2,7 @@
 
 from agents.llm.models import NOT_SET_UP, Unusable
 from domain.config.configuration import Configuration
-from domain.config.review import ReadMode
+from domain.config.sections import ReadMode
 from domain.review.changes import Change, LockChange, SkippedFile, TouchedFile
 from domain.review.findings import Finding, Layer
 from domain.review.reading import NOTHING_HELD, Effort, HeldConventions

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from domain.paths import is_manifest, is_source, is_test
-from domain.runs.task_result import RequiredFix
+from domain.runs.patches import RequiredFix
 from domain.runs.testing import DiffCoverage, SuiteVerdict, TestRun, decide_verdict
 from messages.tests import format_ranges
 

@@ -9,10 +9,17 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue
 
 from domain.config.deploy import DeploySettings, find_deploy_mistakes
-from domain.config.gates import AvoidanceSettings, GateSettings, find_gate_mistakes
 from domain.config.limits import AllowedCommands, Breakers, Budgets, ErrorRateBreaker, Guards, ProjectPaths
-from domain.config.notify import NotifySettings, find_notify_mistakes, find_unheard_targets
-from domain.config.review import Linter, ReviewSettings
+from domain.config.sections import (
+    AvoidanceSettings,
+    GateSettings,
+    Linter,
+    NotifySettings,
+    ReviewSettings,
+    find_gate_mistakes,
+    find_notify_mistakes,
+    find_unheard_targets,
+)
 from domain.config.values import CommandGlobs, CommandLine, Contradiction, GateName, Label, Level, Section
 from domain.github.installations import WelcomeWay
 from domain.runs.run import ExecutionMode

@@ -13,7 +13,7 @@ from domain import globs
 from domain.config import configuration
 from domain.config.configuration import Configuration, Preset
 from domain.config.limits import narrow_globs
-from domain.config.review import ReadMode
+from domain.config.sections import ReadMode
 
 Values = Mapping[str, JsonValue]
 """The values of a file: keys to scalars, lists and further mappings."""

@@ -259,19 +259,15 @@ def find_suspects(frames: Sequence[Frame], change: Change) -> Sequence[Suspect]:
     changed = {each.path: each.added_lines for each in change.files}
     found: list[Suspect] = []
     for frame in frames:
-        path = _recognise(frame.path, paths)
+        # The one path that a frame means; None if there is none, or it is not clear.
+        fits = sorted(((_count_common(frame.path, path), path) for path in paths), reverse=True)
+        best = [path for count, path in fits if count and count == fits[0][0]]
+        path = best[0] if len(best) == 1 else None
         if path is None or any((each.path, each.line) == (path, frame.line) for each in found):
             continue
         is_changed = frame.line is not None and frame.line in changed[path]
         found.append(Suspect(path=path, line=frame.line, function=frame.function[:200], is_changed=is_changed))
     return found[:MOST_SUSPECTS]
-
-
-def _recognise(shown: str, paths: Sequence[str]) -> str | None:
-    """The one path that a frame means; None if there is none, or it is not clear."""
-    fits = sorted(((_count_common(shown, path), path) for path in paths), reverse=True)
-    best = [path for count, path in fits if count and count == fits[0][0]]
-    return best[0] if len(best) == 1 else None
 
 
 def _count_common(shown: str, path: str) -> int:

@@ -364,7 +364,7 @@ def combine_fingerprints(fingerprints: Sequence[str]) -> str:
 
 def compute_secondary_fingerprint(rule: str, path: str, message: str) -> str:
     """Follows a moved finding: rule, path and message without its numbers."""
-    return _digest("2", rule, path, re.sub(r"\d+", "0", _normalize(message)))
+    return _digest("2", rule, path, re.sub(r"\d+", "0", " ".join(message.split())))
 
 
 def remove_place(finding: Finding) -> Finding:
@@ -397,10 +397,6 @@ _QUOTED_OR_SPACE = re.compile(r"""("(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|`[^`]*+
 def _normalize_code(text: str) -> str:
     """A line with one space for several, but for those that a string holds."""
     return _QUOTED_OR_SPACE.sub(lambda found: found[1] or " ", text.strip(" \t\r\f"))
-
-
-def _normalize(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _digest(*parts: str) -> str:

@@ -179,7 +179,15 @@ class _Reader:
         if _RULE.fullmatch(line):
             self._finish()
         elif heading := _HEADING.fullmatch(line):
-            self._begin_section(number, len(heading[1]), heading[2] or "")
+            level = len(heading[1])
+            self._finish()
+            self._section_tags, self._in_list = [], False
+            kept = [each for each in self._headings if each[0] < level]
+            self._headings = [*kept, (level, to_one_line(heading[2] or ""))] if level > 1 else []
+            if len(self._context) > MOST_CONTEXT:
+                self._add_mistake(
+                    number, "heading", "is too long", f"at most {MOST_CONTEXT} characters with those above it"
+                )
         elif bullet := _BULLET.fullmatch(line):
             self._begin_bullet(number, bullet[1], bullet[2] or "")
         elif _NUMBERED.fullmatch(line):
@@ -188,16 +196,6 @@ class _Reader:
             self._tag(number, tags[1], indented=line[:1].isspace())
         else:
             self._continue_text(number, line)
-
-    def _begin_section(self, number: int, level: int, title: str) -> None:
-        self._finish()
-        self._section_tags, self._in_list = [], False
-        kept = [each for each in self._headings if each[0] < level]
-        self._headings = [*kept, (level, to_one_line(title))] if level > 1 else []
-        if len(self._context) > MOST_CONTEXT:
-            self._add_mistake(
-                number, "heading", "is too long", f"at most {MOST_CONTEXT} characters with those above it"
-            )
 
     def _begin_bullet(self, number: int, indent: str, text: str) -> None:
         if len(indent.expandtabs(4)) >= 2:

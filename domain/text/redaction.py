@@ -316,13 +316,9 @@ class _ShapeMask:
         group: str | int = "secret" if "secret" in self.shape.expression.groupindex else 0
         if not self.shape.extract(match):
             return match[0]
-        return _replace_group(match, group, self.shape.kind)
-
-
-def _replace_group(match: re.Match[str], group: str | int, kind: str) -> str:
-    start, end = (place - match.start() for place in match.span(group))
-    whole = match[0]
-    return whole[:start] + make_mask(kind) + whole[end:]
+        start, end = (place - match.start() for place in match.span(group))
+        whole = match[0]
+        return whole[:start] + make_mask(self.shape.kind) + whole[end:]
 
 
 def _mask_key(match: re.Match[str]) -> str:

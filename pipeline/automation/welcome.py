@@ -5,7 +5,7 @@ import structlog
 from agents.llm.models import LanguageModel, ModelTier
 from agents.review.overview import look_at_repository
 from domain.config.configuration import Configuration
-from domain.config.review import ReadMode
+from domain.config.sections import ReadMode
 from domain.errors import CodeAccessError, CodeHostError
 from domain.github.installations import RepositoryOverview, WelcomeWay, find_missing
 from domain.runs.run import REVIEW_CHECK, RepositoryRef, Run

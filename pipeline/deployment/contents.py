@@ -23,8 +23,8 @@ from pipeline.checkout import fetch_commits
 from pipeline.context import Services
 from pipeline.deployment.facts import load_review_of
 from safety.gates import list_protected
+from workspace.conflicts import is_merge_of
 from workspace.git import Unrelated
-from workspace.merges import is_merge_of
 from workspace.mirror import Mirror
 
 _PAST = 100  # earlier deployments to an environment that are looked at

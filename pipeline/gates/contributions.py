@@ -11,7 +11,7 @@ from memory.deliveries import pushes
 from pipeline.checkout import fetch_commits, fetch_mirror, find_base
 from pipeline.context import Services
 from safety.authorship import Contribution, Doubt, EarlierHeads, find_parts, list_overwriting
-from workspace.merges import has_same_change, is_clean_merge, list_own_commits
+from workspace.conflicts import has_same_change, is_clean_merge, list_own_commits
 from workspace.mirror import Mirror
 
 _MOST_MERGES = 50  # that are made again for a comparison; others count as made by hand

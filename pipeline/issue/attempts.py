@@ -7,9 +7,8 @@ from itertools import count
 from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck
 from domain.config.configuration import Configuration
-from domain.runs.patches import NO_CHANGES
+from domain.runs.patches import NO_CHANGES, Worked
 from domain.runs.recovery import AgentMake
-from domain.runs.task_result import Worked
 from pipeline.issue.coding.external_agent import ExternalAgent
 from pipeline.issue.coding.interactive_agent import InteractiveAgent
 from pipeline.issue.coding.own_agent import CodingAgent

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from domain.gates import BUDGET_GATES
 from domain.paths import is_test
 from domain.runs.next_step import SendBack
-from domain.runs.patches import NO_CHANGES, ChangeSet
+from domain.runs.patches import NO_CHANGES, ChangeSet, Worked
 from domain.runs.plan import Task
-from domain.runs.task_result import Worked
 from memory.gates import gates
 from memory.runs import checkpoints
 from pipeline.gates.ask import show_gates

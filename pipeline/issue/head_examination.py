@@ -8,12 +8,12 @@ from agents.testing import missing_tests
 from agents.testing.coverage_loss import UNREADABLE, find_coverage_loss
 from agents.testing.failure_classes import classify_failures
 from agents.testing.tester import Tester
-from domain.config.gates import AvoidanceReaction
+from domain.config.sections import AvoidanceReaction
 from domain.review.avoidance import Avoidance, list_certain
 from domain.review.changes import Change
 from domain.review.review import RiskLevel
 from domain.runs.coverage import Obstacle
-from domain.runs.task_result import list_required_fixes
+from domain.runs.patches import list_required_fixes
 from pipeline.issue.avoidance import AvoidanceTerms, find_avoidance, list_lost_tests
 from pipeline.issue.comparable_test import BaseCoverages, ComparableTest, ComparedRun
 from pipeline.issue.test_result import HeadTestResult

@@ -7,9 +7,9 @@ from domain.config.configuration import Configuration
 from domain.gates import Gate, GateRequest, GateState, Option, digest
 from domain.runs.earlier_tests import Baseline
 from domain.runs.next_step import PullRequestState, SendBack, would_repeat
+from domain.runs.patches import RequiredFix
 from domain.runs.plan import Task
 from domain.runs.run import Phase
-from domain.runs.task_result import RequiredFix
 from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
 from memory.gates import gates

@@ -7,9 +7,9 @@ from agents.coding.implementer import DoneTask, ImplementationTask, TriedFix
 from agents.llm.models import ModelTier, Unusable
 from domain.review.reading import NO_CONVENTIONS, Conventions
 from domain.runs.next_step import SendBack
+from domain.runs.patches import Worked
 from domain.runs.plan import TaskId, sort_tasks
 from domain.runs.run import Phase
-from domain.runs.task_result import Worked
 from messages import pull_request as pull_request_texts
 from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.attempts import Attempts

@@ -3,7 +3,7 @@
 from agents.testing import analysis
 from domain.runs.coverage import CoverageComparison, Obstacle
 from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTests
-from domain.runs.task_result import RequiredFix
+from domain.runs.patches import RequiredFix
 from domain.runs.testing import Analysis, FailureClass, SuiteVerdict, TestRun, decide_verdict
 from domain.value import Value
 

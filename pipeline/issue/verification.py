@@ -6,7 +6,7 @@ from functools import cached_property
 
 from domain.runs.next_step import PullRequestState, SendBack, VerificationState
 from domain.runs.output_lines import pick_telling_line
-from domain.runs.task_result import MOST_FIXES, RED_CHECK, RequiredFix
+from domain.runs.patches import MOST_FIXES, RED_CHECK, RequiredFix
 from memory.runs import checkpoints
 from messages import tests as test_texts
 from messages.pull_request import VerifiedResult

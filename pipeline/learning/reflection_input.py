@@ -13,7 +13,7 @@ from memory.repositories import permits
 from memory.runs import checkpoints, runs
 from pipeline.context import Services
 from pipeline.verdicts.settings import load_configuration
-from safety.reflection_triggers import OURS, Moment, ReflectionFacts, find_obstacle, most_kept
+from safety.learning_screening import OURS, Moment, ReflectionFacts, find_obstacle, most_kept
 
 
 class ReflectionInput(Value):

@@ -10,7 +10,7 @@ from memory.runs import runs
 from pipeline.context import Services
 from pipeline.durable.queues import enqueue
 from pipeline.durable.workflows import REFLECT
-from safety.reflection_triggers import Moment, find_moments
+from safety.learning_screening import Moment, find_moments
 
 _OVERLAP = timedelta(minutes=1)
 """Each sweep reads this much of the ledger again: transactions do not end in the order in which they started."""

@@ -27,8 +27,8 @@ from memory.db.engine import Database
 from messages import gates as gate_texts
 from messages import instructions as texts
 from messages import updates
-from messages.code_answers import quote_question
 from messages.commands import Answer, name_command
+from messages.descriptions import quote_question
 from messages.run_page import name_trigger
 from pipeline.context import Services
 from pipeline.publishing import comments

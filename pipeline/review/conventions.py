@@ -10,7 +10,7 @@ from agents.prompts.conventions import NOTHING_WRITTEN, WrittenConventions, read
 from agents.review.effort import EFFORTS
 from agents.review.model.conventions import MOST_ASKED
 from agents.review.model.layer import CodeRules, ConventionReport, build_rules_question, keep_rules
-from domain.config.review import ReviewSettings
+from domain.config.sections import ReviewSettings
 from domain.errors import CodeAccessError
 from domain.review.changes import Change
 from domain.runs.run import Run

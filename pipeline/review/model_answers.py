@@ -18,7 +18,7 @@ from agents.review.model.look_ups import list_evidence, show_evidence
 from agents.review.model.related import RelatedCode
 from agents.review.syntax import drop_unfit
 from agents.toolbox import Toolbox
-from domain.config.review import ReviewSettings
+from domain.config.sections import ReviewSettings
 from domain.globs import matches
 from domain.memories import Memory
 from domain.review.avoidance import CERTAIN, RULE

@@ -12,7 +12,7 @@ from agents.review.model.layer import QuestionPlan, ReviewQuestion, judge_issue,
 from agents.review.model.look_ups import ReviewAnswer
 from agents.review.model.proof import soften_unshown
 from agents.review.model.rules import CONVENTION
-from domain.config.review import ReviewSettings
+from domain.config.sections import ReviewSettings
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
 from domain.review.reading import Effort, HeldConventions, LookUps

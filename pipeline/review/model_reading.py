@@ -9,7 +9,7 @@ from agents.llm.ask import ModelAnswer, Question, choose_after
 from agents.llm.models import LanguageModel
 from agents.review.layers import CheckedChange, ModelPart
 from agents.review.model.layer import Report, ReviewQuestion, Verdicts, keep_confirmed
-from domain.config.review import ReadMode
+from domain.config.sections import ReadMode
 from domain.gates import digest
 from domain.review.findings import Finding
 from pipeline.model_calls.budgeted import BudgetedCalls

@@ -15,7 +15,7 @@ from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY
 from agents.review.reviewer import check
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
-from domain.config.review import Linter
+from domain.config.sections import Linter
 from domain.errors import Recovery
 from memory.db.tables.findings import FindingRow
 from safety.impact import list_unread

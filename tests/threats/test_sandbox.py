@@ -458,7 +458,7 @@ asyncio.run(main())
         assert await is_gone(marker)
         assert list(Path(folder).iterdir())
         left = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", "from workspace.temporary import sweep; sweep()", env=environment
+            sys.executable, "-c", "from workspace.safe_copy import sweep; sweep()", env=environment
         )
         assert await left.wait() == 0
         assert not list(Path(folder).iterdir())

@@ -144,7 +144,10 @@ class _Reader:
         self.at += 1
         new_mode, is_gone = self._modes()
         if not self.line().startswith(b"--- "):
-            return self._without_hunks(begins, new_mode, is_gone)
+            # An empty file that is added or deleted.
+            if not new_mode and not is_gone:
+                self.refuse("syntax", f"{_quote_start(self.line())} where “--- a/{self.path}” belongs.", _FIRST)
+            return FilePatch(begins + 1, self.path, new_mode, is_gone, ())
         old, new = self._sides()
         expected = (NOWHERE if new_mode else b"a/" + name, NOWHERE if is_gone else b"b/" + name)
         if (old, new) != expected:
@@ -157,12 +160,6 @@ class _Reader:
         if new == NOWHERE and not is_gone:
             return "the file is deleted, but its header has no line “deleted file mode 100644”."
         return f"{_quote_start(b'--- ' + old)} and {_quote_start(b'+++ ' + new)} do not go with the lines above them."
-
-    def _without_hunks(self, begins: int, new_mode: str | None, is_gone: bool) -> FilePatch:
-        """An empty file that is added or deleted."""
-        if not new_mode and not is_gone:
-            self.refuse("syntax", f"{_quote_start(self.line())} where “--- a/{self.path}” belongs.", _FIRST)
-        return FilePatch(begins + 1, self.path, new_mode, is_gone, ())
 
     def _plain_file(self, begins: int) -> FilePatch:
         """A file without the line ``diff --git``."""

@@ -187,17 +187,6 @@ class _Rules:
 
     def of(self, path: str) -> Iterator[Violation]:
         folded = fold_path(path)
-        yield from self._check_plan(path, folded)
-        if is_lock(folded) or matches(folded, self.protected):
-            yield _report_protected(path, path in self.areas.granted and not matches(folded, self.never))
-        for rule, globs in self.path_rules:
-            if self.areas.role not in rule.roles and matches(folded, globs):
-                yield _report_role(path, self.areas.role, rule)
-        for name, lock, globs in self.contracts:
-            if not lock.is_held and matches(folded, globs):
-                yield _report_unlocked(path, name, lock)
-
-    def _check_plan(self, path: str, folded: str) -> Iterator[Violation]:
         if self.allowed is not None and not permits(path, self.allowed):
             message = f"The plan allows changes in {_list(self.areas.allowed)} only."
             advice = "Leave the file alone, or end the task and say why the plan has to allow it."
@@ -206,6 +195,14 @@ class _Rules:
             message = f"The plan forbids changes in {_list(self.areas.forbidden)}."
             advice = "Leave the file alone; if the task needs it, end it and say so."
             yield violation(path, "forbidden_areas", Severity.error, message, advice)
+        if is_lock(folded) or matches(folded, self.protected):
+            yield _report_protected(path, path in self.areas.granted and not matches(folded, self.never))
+        for rule, globs in self.path_rules:
+            if self.areas.role not in rule.roles and matches(folded, globs):
+                yield _report_role(path, self.areas.role, rule)
+        for name, lock, globs in self.contracts:
+            if not lock.is_held and matches(folded, globs):
+                yield _report_unlocked(path, name, lock)
 
 
 def _globs(areas: Iterable[str], *, fold: bool = False) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from agents.review.checks.inputs import ToolReport
 from agents.review.checks.results import ToolExecution
 from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
-from domain.config.gates import AvoidanceReaction, AvoidanceSettings
+from domain.config.sections import AvoidanceReaction, AvoidanceSettings
 from domain.errors import ToolError
 from domain.review.avoidance import (
     CERTAIN,

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from domain.review.changes import FileChange
 from domain.review.findings import RawFinding, compute_secondary_fingerprint
-from domain.review.statement_tokens import list_bare
+from domain.review.identity import list_bare
 
 Some = TypeVar("Some", bound=RawFinding)
 

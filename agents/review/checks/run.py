@@ -13,7 +13,7 @@ from agents.review.checks.results import CheckReport, ToolExecution, build_resul
 from agents.review.checks.tools import Checks, CheckTool, PythonProject
 from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
-from domain.config.review import Linter
+from domain.config.sections import Linter
 from domain.errors import ToolError
 from domain.github.pull_requests import DependencyChange
 from domain.review.changes import Change, FileVersions

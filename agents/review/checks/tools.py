@@ -25,7 +25,7 @@ from agents.review.checks.inputs import CheckedFile, ToolReport
 from agents.review.checks.rule_texts import name_some
 from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
-from domain.config.review import Linter
+from domain.config.sections import Linter
 from domain.review.findings import Layer
 from domain.review.reading import CheckName
 from safety.containment import PARSERS, CodeOrigin, Containment

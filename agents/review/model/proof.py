@@ -11,7 +11,7 @@ from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import Line, excerpt, find_enclosing, render_safely
 from agents.syntax.languages import DATA, find_language
 from agents.testing.reproduction.place import TestPlace
-from domain.config.review import IfUnshown
+from domain.config.sections import IfUnshown
 from domain.paths import clean_name
 from domain.review.avoidance import RULE
 from domain.review.changes import Change, FileVersions

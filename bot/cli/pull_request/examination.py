@@ -24,7 +24,7 @@ from safety.eligibility import NEWCOMERS, find_exclusion, nothing_left
 from safety.risk import PullRequestAuthor
 from safety.suppression import with_dismissals, with_history
 from workspace.mirror import Mirror, Mirrors
-from workspace.temporary import temporary_folder
+from workspace.safe_copy import temporary_folder
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from domain.errors import (
     Superseded,
     Unprocessable,
 )
-from domain.slash import SlashCommand, SlashMistake, is_available
+from domain.slash import SlashCommand, SlashMistake
 from domain.verbs import VERBS, Effect, Verb
 from memory.deliveries import command_counts
 from memory.ledger import ledger
@@ -115,8 +115,6 @@ class CommandExecutor:
 
     async def _execute(self, asked: SlashCommand) -> str | GateReply:
         row = VERBS[asked.verb]
-        if not is_available(asked):
-            return texts.not_available(asked.verb)
         self._effects |= row.effects - {Effect.judges_findings}
         if Effect.answers_gate in row.effects:
             return self._note_effects(await HANDLERS[asked.verb](self._context, asked))

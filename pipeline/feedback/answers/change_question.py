@@ -10,7 +10,7 @@ from agents.llm.models import ModelTier, Unusable
 from domain.config.configuration import Configuration
 from domain.gates import digest
 from domain.runs.run import Phase
-from messages import code_answers as texts
+from messages import descriptions as texts
 from pipeline.durable.steps import run_outside_journal
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.run_context import RunContext

@@ -12,7 +12,7 @@ from domain.review.changes import Change
 from domain.runs.run import Phase
 from domain.text.redaction import redact_outgoing
 from domain.verbs import Verb
-from messages import code_answers as texts
+from messages import descriptions as texts
 from pipeline.checkout import load_change
 from pipeline.durable.steps import run_outside_journal
 from pipeline.model_calls.agent_journal import AgentSteps

@@ -10,7 +10,7 @@ from domain.config.configuration import Configuration
 from domain.review.changes import SkippedFile
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from messages import code_answers
+from messages import descriptions
 from messages import descriptions as texts
 from pipeline.checkout import load_change
 from pipeline.durable.steps import run_outside_journal
@@ -52,7 +52,7 @@ class WalkthroughAnswer:
         if isinstance(walk, str):
             return walk
         if not await step("is it still allowed", self.request.may_still_ask, self.context.services):
-            return code_answers.report_lost_permission(self.request.asked.verb)
+            return descriptions.report_lost_permission(self.request.asked.verb)
         parts = list_parts(walk, reading)
         named = {file.path for part in parts for file in part.files}
         shown = dict.fromkeys(part.path for group in reading.groups for part in group)

@@ -11,7 +11,7 @@ from domain.events import EventType
 from domain.review.findings import Finding
 from domain.runs.run import Run
 from memory.ledger import ledger
-from messages import code_answers
+from messages import descriptions
 from pipeline.automation.level import try_update_level
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
@@ -46,9 +46,9 @@ class ReplyWorkflow:
             if known.finding is None or not known.is_due:
                 return "not read"
             if not known.may_read:
-                return await self._report_unread(known, known.finding, code_answers.CODE_KEPT)
+                return await self._report_unread(known, known.finding, descriptions.CODE_KEPT)
             if isinstance(model, Unusable):
-                text = code_answers.report_unanswered(model.reason, was_asked=False)
+                text = descriptions.report_unanswered(model.reason, was_asked=False)
                 return await self._report_unread(known, known.finding, text)
             return await self._read(known, known.finding, model)
         except ForgeError as error:

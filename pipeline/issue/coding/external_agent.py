@@ -7,7 +7,7 @@ from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck
 from domain.config.configuration import Configuration
 from domain.gates import digest
-from domain.runs.task_result import Worked
+from domain.runs.patches import Worked
 from domain.text.redaction import redact_outgoing
 from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.coding.external_work import work_in_shadow

@@ -7,7 +7,7 @@ from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck
 from agents.loop.tools.run_command import could_not_run, make_run_command
 from domain.config.configuration import Configuration
-from domain.runs.task_result import Worked
+from domain.runs.patches import Worked
 from domain.text.redaction import redact_outgoing
 from pipeline.issue.coding.command_shadow import CommandShadow
 from pipeline.issue.coding.mode_notice import add_notice

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from agents.loop.loop import Done, Stopped, Stuck
+from domain.runs.patches import Worked
 from domain.runs.plan import LONGEST_WORDS
-from domain.runs.task_result import Worked
 
 
 def add_notice(done: Done[Worked] | Stuck | Stopped, notice: str) -> Done[Worked] | Stuck | Stopped:

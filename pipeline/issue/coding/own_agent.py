@@ -8,8 +8,8 @@ from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck, run_agent
 from agents.loop.tools.tool import Tool
 from domain.config.configuration import Configuration
+from domain.runs.patches import Worked
 from domain.runs.run import Phase
-from domain.runs.task_result import Worked
 from domain.text.redaction import redact_outgoing
 from pipeline.issue.coding.draft_checks import DraftChecks
 from pipeline.issue.coding.work_item import WorkItem

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from domain.runs.patches import NO_CHANGES, ChangeSet
-from domain.runs.task_result import Worked
+from domain.runs.patches import NO_CHANGES, ChangeSet, Worked
 from domain.runs.work_checkpoint import (
     ENDS,
     BrokenCheckpoint,

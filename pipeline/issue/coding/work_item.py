@@ -8,8 +8,7 @@ from itertools import pairwise
 from agents.coding.implementer import ImplementationTask
 from agents.coding.recovery import RecoveryTask
 from domain.runs.next_step import SendBack
-from domain.runs.patches import NO_CHANGES, ChangeSet
-from domain.runs.task_result import RequiredFix
+from domain.runs.patches import NO_CHANGES, ChangeSet, RequiredFix
 from domain.runs.work_checkpoint import BrokenCheckpoint, CheckpointCause, Link, WorkCheckpoint, WorkKey, load_states
 from memory.db.engine import Database
 from memory.runs import work_checkpoints

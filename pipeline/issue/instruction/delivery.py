@@ -19,7 +19,7 @@ from pipeline.publishing.instructions import Instruction
 from pipeline.publishing.pull_requests import NotOpened, find_signed
 from pipeline.run_context import RunContext
 from workspace.commits import BranchMoved, Pushed
-from workspace.merges import commit_merge, merge_onto
+from workspace.conflicts import commit_merge, merge_onto
 from workspace.mirror import Mirror
 
 _MOST_PUSHES = 3

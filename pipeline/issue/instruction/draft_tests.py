@@ -12,8 +12,8 @@ from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.review.findings import Finding, Reproduction
 from domain.runs.next_step import SendBack
+from domain.runs.patches import MOST_FIXES, RequiredFix
 from domain.runs.run import Phase
-from domain.runs.task_result import MOST_FIXES, RequiredFix
 from domain.runs.testing import SuiteVerdict, TestRun, decide_verdict
 from domain.value import Value
 from messages import instructions as texts

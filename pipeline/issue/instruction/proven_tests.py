@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from agents.testing.reproduction.new_tests import NewTests, cut_tests, prove_new_tests
 from agents.testing.tester import Tester
-from domain.runs.patches import ChangedFile, ChangeSet
-from domain.runs.task_result import MOST_FIXES, RequiredFix
+from domain.runs.patches import MOST_FIXES, ChangedFile, ChangeSet, RequiredFix
 from messages import instructions as texts
 from pipeline.issue.instruction.brief import measure_change
 from pipeline.issue.instruction.draft_tests import TestedDraft

@@ -13,7 +13,7 @@ from pipeline.issue.instruction.kept_commits import COMMIT, KeptCommit, find_com
 from pipeline.issue.instruction.start import Start
 from pipeline.publishing.instructions import COMMITTED, Instruction
 from pipeline.run_context import RunContext
-from workspace.merges import merge_onto
+from workspace.conflicts import merge_onto
 
 
 class Undo(Value):

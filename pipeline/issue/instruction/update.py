@@ -20,8 +20,7 @@ from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import enter_phase, leave_phase
 from safety.conflicts import JudgedHunk, judge, keep_from_agents
-from workspace.conflicts import list_side_commits, locate_beside, merge, read_outside, write_resolved
-from workspace.merges import commit_merge
+from workspace.conflicts import commit_merge, list_side_commits, locate_beside, merge, read_outside, write_resolved
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
 

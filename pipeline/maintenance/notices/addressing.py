@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from domain.config.notify import NotifiedTarget
+from domain.config.sections import NotifiedTarget
 from domain.notices import Notice, NoticeFormat, NoticeTarget, NoticeType, chooses, make_key, parse_key
 from domain.runs.run import RepositoryRef
 from pipeline.config import loading

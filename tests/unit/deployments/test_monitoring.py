@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from domain.deployments.alerts import MOST_PARTS, Heard, hear_alerts
+from domain.deployments.alerts import MOST_PARTS, Heard, hear_alerts, hear_telemetry
 from domain.deployments.problems import AnomalyReport, ErrorReport, make_fingerprint
 from domain.deployments.sentry import hear_sentry
-from domain.deployments.telemetry import hear_telemetry
 from tests.world.monitoring_payloads import alertmanager, grafana, otlp_logs, otlp_traces, sentry_event, sentry_issue
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -90,7 +90,6 @@ ALL = {
     "paused": command_texts.confirm_pause(2),
     "already paused": command_texts.already_paused(HOSTILE),
     "unpaused": command_texts.UNPAUSED,
-    "not available": command_texts.not_available(Verb.more),
     "pull requests only": command_texts.only_on_pull_requests(Verb.review),
     "cannot ask": command_texts.cannot_ask(HOSTILE),
     "went wrong": command_texts.report_failure(HOSTILE),
@@ -118,7 +117,6 @@ def test_nothing_in_an_answer_acts(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (command_texts.not_available(Verb.more), snapshot("`/forge continue` is not available yet.")),
         (
             command_texts.refuse(_refuse(RefusalCode.role), "ann"),
             snapshot("Refused: `/forge review` needs the role write; `ann` has triage."),

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import pytest
 
-from domain.config.notify import EventPattern
+from domain.config.sections import EventPattern
 from domain.events import Event, EventType
 from domain.notices import NOTICED, NoticeFormat, NoticeSeverity, NoticeTarget, NoticeType, chooses
 from domain.runs.run import RepositoryRef, Trigger

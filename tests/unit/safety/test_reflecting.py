@@ -7,7 +7,7 @@ import pytest
 from domain.events import Event, EventType
 from domain.runs.run import Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.value import new_id
-from safety.reflection_triggers import Moment, ReflectionFacts, find_moments, find_obstacle, most_kept
+from safety.learning_screening import Moment, ReflectionFacts, find_moments, find_obstacle, most_kept
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

@@ -20,7 +20,7 @@ from domain.paths import is_lock
 from domain.review.changes import MOST_HOSTS, MOST_MOVES, Change, LockChange, PackageMove, SkippedFile, TouchedFile
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from safety.containment import CodeOrigin
-from workspace.objects import Code
+from workspace.objects import Objects
 
 _LARGEST = 5_000_000  # bytes of a lock file that is read
 _MOST = 50  # lock files of a change
@@ -98,7 +98,7 @@ def _is_new_lock(file: TouchedFile) -> bool:
 NO_LOCKS = ComparedLocks()
 
 
-async def compare_locks(change: Change, code: Code, toolbox: Toolbox, origin: CodeOrigin) -> ComparedLocks:
+async def compare_locks(change: Change, code: Objects, toolbox: Toolbox, origin: CodeOrigin) -> ComparedLocks:
     """Compare the lock files of a change."""
     files = [each for each in change.touched if find_reader(each.path) and each.has_new_content][:_MOST]
     seen = [each.path for each in files]
@@ -141,7 +141,7 @@ async def compare_locks(change: Change, code: Code, toolbox: Toolbox, origin: Co
     return ComparedLocks(seen, differences, ToolReport(found, files=read, problem=problem))
 
 
-async def _read_manifests(lock: str, commit: str, code: Code) -> dict[str, JsonValue]:
+async def _read_manifests(lock: str, commit: str, code: Objects) -> dict[str, JsonValue]:
     """The manifests that may ask for the packages of a lock file: those beside it, and many others."""
     names = list_manifests(lock)
     texts = await code.read_matching(commit, [f"**/{name}" for name in names], _MOST_MANIFESTS)
