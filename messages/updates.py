@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.money import format_usd
-from domain.runs.conflicts import LONGEST_WHY, BesideEdit, ConflictHunk, UnmergedFile
 from domain.runs.run import ReasonCode, Run
 from domain.text.escaping import code_block, cut_words, escape, inline_code, inline_path, join_paragraphs, name_count
 from messages.automation import RUN_TRAILER
 from messages.commands import describe_state
 from messages.pull_request import WORKFLOWS
-from safety.conflicts import JudgedHunk, Kept, Side
+from safety.conflicts import LONGEST_WHY, BesideEdit, ConflictHunk, JudgedHunk, Kept, Side, UnmergedFile
 
 WORDS = (
     "Do what is asked for in this review thread. Where it asks for nothing that can be changed here, or leaves open "

@@ -30,24 +30,8 @@ _LOOKS_AT_DESTRUCTIVE = (
 PRODUCTION, STAGING, HOLD = "production_deploy", "staging_deploy", "deploy_hold"
 
 
-def request_production(
-    configuration: Configuration, environment: str, sha: str, run_id: str, reasons: Sequence[Reason], shows: str
-) -> GateRequest:
-    """Asks whether a commit may go to production. Nothing answers that but a person."""
-    return build_request(
-        PRODUCTION,
-        Phase.deployment,
-        digest(run_id, environment, sha),
-        f"Deploy {sha[:7]} to {environment}?",
-        reasons,
-        configuration,
-        options=_options(PRODUCTION, "it is deployed, step by step", "nothing is deployed"),
-        shows=shows,
-        has_follower=False,
-    )
-
-
-def request_staging(
+def request_deployment(
+    name: str,
     configuration: Configuration,
     environment: str,
     sha: str,
@@ -55,15 +39,19 @@ def request_staging(
     reason: Reason,
     shows: str,
 ) -> GateRequest:
-    """Asks whether something may go to another environment: the level does not allow it, or somebody refused it."""
+    """Asks whether a commit may go to an environment.
+
+    :param name: ``PRODUCTION``, where nothing but a person answers; or ``STAGING``, where the level does not allow it,
+        or somebody refused it.
+    """
     return build_request(
-        STAGING,
+        name,
         Phase.deployment,
         digest(run_id, environment, sha),
         f"Deploy {sha[:7]} to {environment}?",
         [reason],
         configuration,
-        options=_options(STAGING, "it is deployed, step by step", "nothing is deployed"),
+        options=_options(name, "it is deployed, step by step", "nothing is deployed"),
         shows=shows,
         has_follower=False,
     )

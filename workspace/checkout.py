@@ -22,10 +22,10 @@ from workspace.dependency_cache import CacheEntry
 from workspace.git import Git, TooLarge
 from workspace.objects import Objects
 from workspace.safe_copy import NotCopied, open_file, open_folder, remove_tree, temporary_folder
-from workspace.sandbox.privileges import UnixAccount
+from workspace.sandbox.accounts import UnixAccount
+from workspace.sandbox.processes import ProgramControl
 from workspace.sandbox.registry_proxy import Address
 from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, Completed, Quota, Sandbox, SandboxCommand
-from workspace.sandbox.suspension import ProgramControl
 
 _CODE, _RESULTS, _HOME = "code", "results", "home"
 _MEGABYTE = 1 << 20

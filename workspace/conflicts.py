@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from domain.errors import CodeAccessError
 from domain.github.commits import Signature
-from domain.runs.conflicts import (
+from safety.conflicts import (
     MOST_CHARACTERS,
     MOST_HUNKS,
     BesideEdit,
@@ -23,8 +23,7 @@ from domain.runs.conflicts import (
     list_paths,
 )
 from workspace.commits import list_changes, list_entries, write_blob, write_tree
-from workspace.diff import LINK, MODULE, REGULAR, Entry, to_printable
-from workspace.encoding import looks_binary
+from workspace.diff import LINK, MODULE, REGULAR, Entry, looks_binary, to_printable
 from workspace.git import MEGABYTE, GitOutput
 from workspace.mirror import Mirror
 

@@ -25,7 +25,7 @@ from datetime import datetime
 from pathlib import Path
 
 from workspace.safe_copy import NotCopied, PathParts, Size, copy_folder, remove_tree
-from workspace.sandbox.privileges import UnixAccount
+from workspace.sandbox.accounts import UnixAccount
 
 KEPT: tuple[PathParts, ...] = tuple(
     tuple(path.split("/"))

@@ -17,10 +17,12 @@ from workspace.diff import (
     Entry,
     Patch,
     Skipped,
+    is_built,
+    is_vendored,
+    looks_binary,
     to_file_change,
     to_printable,
 )
-from workspace.encoding import is_built, is_vendored, looks_binary
 
 _READ = frozenset({"linguist-generated", "linguist-vendored", "diff"})
 _MOST_RULES = 500

@@ -16,13 +16,16 @@ from workspace.diff import (
     Entry,
     Patch,
     Skipped,
+    is_vendored,
+    list_marks,
+    looks_binary,
     pair_renames,
     parse_patch,
     parse_raw,
     to_printable,
     to_touched,
+    to_utf8,
 )
-from workspace.encoding import is_vendored, list_marks, looks_binary, to_utf8
 from workspace.file_selection import (
     Attributes,
     adds_runnable,

@@ -26,7 +26,7 @@ from workspace.git import Git
 from workspace.objects import Objects
 from workspace.patches import refusals
 from workspace.safe_copy import open_folder, open_folders, remove_tree, run_to_end, temporary_folder
-from workspace.sandbox.privileges import UnixAccount
+from workspace.sandbox.accounts import UnixAccount
 from workspace.sandbox.sandbox import Quota, Sandbox
 from workspace.shadow_walk import (
     MOST_BYTES,

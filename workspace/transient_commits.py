@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.review.changes import TouchedFile
-from workspace.diff import Entry, parse_raw
-from workspace.encoding import looks_binary, to_utf8
+from workspace.diff import Entry, looks_binary, parse_raw, to_utf8
 from workspace.git import MEGABYTE, TooLarge
 from workspace.objects import Objects
 

@@ -12,7 +12,7 @@ from agents.testing.runners.facts import list_needed
 from domain.config.configuration import Configuration
 from domain.github.installations import RepositoryOverview
 from domain.review.reading import CHECKS, DOCKERFILES, WORKFLOWS
-from workspace.encoding import is_vendored
+from workspace.diff import is_vendored
 from workspace.mirror import Mirror
 
 _MOST_LANGUAGES = 6

@@ -7,7 +7,6 @@ import structlog
 
 from domain.commands import ReviewPullRequest
 from domain.errors import CodeHostError, Halted, Superseded
-from domain.github.importance import Importance, use_importance
 from domain.github.installations import EventSnapshot
 from domain.runs.run import ExecutionMode, NotStarted, RepositoryRef, Resumed, Run, RunStart, RunState, Started, Trigger
 from memory.runs import runs, waits
@@ -22,6 +21,7 @@ from pipeline.gates.actor import PermissionCheck, skip_check
 from pipeline.issue.test_command import enqueue_test, find_run_on_head
 from pipeline.runs.status import open_status
 from pipeline.verdicts.approval import withdraw_approvals
+from safety.github_limits import Importance, use_importance
 
 log = structlog.get_logger(__name__)
 

@@ -14,7 +14,7 @@ from domain.value import new_id
 from memory.db.engine import Database
 from memory.deliveries import deliveries, redelivery
 from memory.deliveries.redelivery import LogLease
-from safety.redelivery import TOO_OLD, DoubtfulDelivery, RedeliveryStep, list_doubtful, plan_redelivery
+from safety.github_limits import TOO_OLD, DoubtfulDelivery, RedeliveryStep, list_doubtful, plan_redelivery
 
 log = structlog.get_logger(__name__)
 

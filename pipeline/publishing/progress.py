@@ -5,12 +5,12 @@ import asyncio
 import structlog
 
 from domain.errors import ForgeError
-from domain.github.importance import Importance, use_importance
 from domain.runs.run import Run
 from memory.db.engine import Database
 from memory.process import halts
 from memory.runs import runs
 from pipeline.publishing.publisher import ProgressWrite
+from safety.github_limits import Importance, use_importance
 
 log = structlog.get_logger(__name__)
 

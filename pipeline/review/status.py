@@ -6,7 +6,6 @@ from functools import partial
 
 from domain.errors import ForgeError, LeftOut
 from domain.gates import Gate
-from domain.github.importance import Importance, use_importance
 from domain.review.findings import Finding
 from domain.review.review import Conclusion
 from domain.runs.run import Run
@@ -23,6 +22,7 @@ from pipeline.publishing.progress import ProgressUpdates
 from pipeline.runs.status import is_unasked, open_status
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.settings import NotReviewed, NotReviewedKind
+from safety.github_limits import Importance, use_importance
 
 
 class ReviewStatus:

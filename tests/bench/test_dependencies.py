@@ -9,7 +9,7 @@ from pathlib import Path
 
 from workspace.dependency_cache import MOST, DependencyCache
 from workspace.safe_copy import remove_tree
-from workspace.sandbox.privileges import find_account
+from workspace.sandbox.accounts import find_account
 
 ROUNDS, FOLDERS, EACH, SIZE = 3, 50, 100, 40_000
 

@@ -26,7 +26,7 @@ from tests.threats.levels import at_each_level
 from tests.unit.checks.building import change_of
 from tests.unit.sandbox.machine import has_landlock, is_gone, mark_seconds
 from workspace.sandbox import probes, probing
-from workspace.sandbox.privileges import find_account
+from workspace.sandbox.accounts import find_account
 from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Completed, Sandbox, SandboxCommand
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -139,7 +139,7 @@ echo end
 FILTERED = """
 import os, subprocess, sys
 from workspace.sandbox import privileges, probes, seccomp
-from workspace.sandbox.privileges import find_account
+from workspace.sandbox.accounts import find_account
 account = find_account("nobody")
 other = {"user": account.uid, "group": account.gid} if account else {}
 bystander = subprocess.Popen(["sleep", "60"], cwd="/", **other)
@@ -359,7 +359,7 @@ async def test_t_s2_no_trick_fills_the_disk(level: int) -> None:
         script = f"""
 import asyncio, os
 from pathlib import Path
-from workspace.sandbox.privileges import find_account
+from workspace.sandbox.accounts import find_account
 from workspace.sandbox.sandbox import Quota, SandboxCommand, Sandbox, SandboxLevel
 PROGRAM = '''
 import os, time
@@ -439,7 +439,7 @@ async def test_t_s3_nothing_survives_forge(level: int) -> None:
     script = f"""
 import asyncio
 from pathlib import Path
-from workspace.sandbox.privileges import find_account
+from workspace.sandbox.accounts import find_account
 from workspace.sandbox.sandbox import SandboxCommand, Sandbox, SandboxLevel
 async def main():
     sandbox = Sandbox([SandboxLevel({level}, "x", works=True)], find_account("nobody"))

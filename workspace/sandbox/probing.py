@@ -19,8 +19,8 @@ from typing import Literal
 from domain.errors import ConfigurationError, ToolError
 from workspace.safe_copy import temporary_folder
 from workspace.sandbox import bubblewrap, landlock, probes
+from workspace.sandbox.accounts import find_account
 from workspace.sandbox.launcher import SYSTEM
-from workspace.sandbox.privileges import find_account
 from workspace.sandbox.sandbox import (
     BUBBLEWRAP,
     LANDLOCK,

@@ -8,7 +8,7 @@ from typing import cast
 
 from agents.testing.test_selection import is_runnable
 from domain.paths import is_test
-from workspace.encoding import is_vendored
+from workspace.diff import is_vendored
 
 MANIFESTS = (
     *("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "go.mod", "Cargo.toml", "Makefile", "pom.xml"),

@@ -16,7 +16,7 @@ from memory.runs.work_checkpoints import ChainMoved, CheckpointTooLarge
 from pipeline.issue.coding.shadow_work import NOTHING, ShadowWork
 from pipeline.issue.coding.work_item import WorkHistory, load_history
 from pipeline.run_context import RunContext
-from workspace.sandbox.suspension import ProgramControl
+from workspace.sandbox.processes import ProgramControl
 from workspace.shadow import ShadowChanges
 
 log = structlog.get_logger(__name__)

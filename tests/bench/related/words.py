@@ -20,7 +20,7 @@ from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name, parse
 from domain.paths import is_lock, is_source, is_test
 from domain.review.changes import Change, FileVersions
 from domain.text.credential_shapes import find_key_lines
-from workspace.encoding import is_vendored
+from workspace.diff import is_vendored
 from workspace.objects import Objects
 
 _CLASSES = frozenset(

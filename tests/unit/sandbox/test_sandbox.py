@@ -15,7 +15,7 @@ import pytest_asyncio
 from domain.errors import ConfigurationError, ToolError
 from tests.unit.sandbox.machine import is_gone, mark_seconds
 from workspace.sandbox import probing
-from workspace.sandbox.privileges import find_account
+from workspace.sandbox.accounts import find_account
 from workspace.sandbox.sandbox import (
     BUBBLEWRAP,
     LANDLOCK,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from workspace.safe_copy import NotCopied, Size, copy_folder
-from workspace.sandbox.privileges import find_account
+from workspace.sandbox.accounts import find_account
 
 MOST = Size(1_000_000, 50)
 is_root = os.geteuid() == 0

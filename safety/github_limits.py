@@ -1,4 +1,4 @@
-"""Decides by GitHub's rules whether Forge may write now, and which missed deliveries it asks for again.
+"""Decides by GitHub's rules which writes come first, whether Forge may write now, and what it asks for again.
 
 GitHub, "Handling failed webhook deliveries": GitHub never redelivers automatically, and a redelivery keeps its GUID.
 
@@ -9,14 +9,28 @@ does not say which writes create content. Here all count against the 80 of a min
 the 500 of an hour, as GitHub marks those in its reference: "creating content too quickly".
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
-from domain.github.importance import Importance
 from domain.github.installations import DeliveryAttempt
 from domain.verdicts import Reason
+
+
+class Importance(IntEnum):
+    """The order of writes when not all can be made at once."""
+
+    awaited = 0  # a verdict, the outcome of a gate, an answer
+    tidying = 1  # removes or updates earlier texts
+    informing = 2  # a reaction or progress: skipped rather than delayed
+
+
+_current: ContextVar[Importance] = ContextVar("importance", default=Importance.awaited)
+_looks_on: ContextVar[bool] = ContextVar("looks_on", default=False)
+
 
 PER_MINUTE = 80
 PER_HOUR = 500
@@ -190,3 +204,33 @@ def take_turn(spent: WritesSpent, rate: Rate, importance: Importance, now: datet
 def _spend(spent: datetime, interval: timedelta, burst: int, now: datetime) -> datetime:
     """The spent rate with one more write. A clock that was set back must not cause a longer wait than one burst."""
     return min(max(spent, now), now + interval * burst) + interval
+
+
+@contextmanager
+def use_importance(importance: Importance) -> Generator[None]:
+    """Sets the importance of writes within this block; the default is awaited."""
+    token = _current.set(importance)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current_importance() -> Importance:
+    """The importance of the next write."""
+    return _current.get()
+
+
+@contextmanager
+def look_on() -> Generator[None]:
+    """Within this block nothing is read when few of an hour's requests are left: Forge needs these for its work."""
+    token = _looks_on.set(True)
+    try:
+        yield
+    finally:
+        _looks_on.reset(token)
+
+
+def is_looking_on() -> bool:
+    """Whether the next read is for somebody who looks on."""
+    return _looks_on.get()
