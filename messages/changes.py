@@ -146,7 +146,8 @@ def render_turns(run_id: str, tried: Sequence[AgentTurn], count: int) -> str:
     first = count - len(tried) + 1
     rows = [_row(number, each) for number, each in enumerate(tried, first)]
     table = ["| turn | at (UTC) | step | did | was refused |", "| --- | --- | --- | --- | --- |", *rows]
-    return "\n".join(["<details>", f"<summary>{_plain(summary)}</summary>", "", *table, "", "</details>"])
+    plain = summary.replace("`", "")  # in HTML, Markdown is none
+    return "\n".join(["<details>", f"<summary>{plain}</summary>", "", *table, "", "</details>"])
 
 
 def _row(number: int, tried: AgentTurn) -> str:
@@ -185,8 +186,3 @@ def _on(arguments: str) -> str:
         return ""
     named: list[object] = [given[key] for key in _TELLING if key in given]  # pyright: ignore[reportUnknownVariableType]
     return " in ".join(" ".join(str(each).split()) for each in named)
-
-
-def _plain(text: str) -> str:
-    """As HTML, in which Markdown is none."""
-    return text.replace("`", "")

@@ -272,7 +272,8 @@ def fit_diff(files: Iterable[ChangedFile], room: DiffRoom) -> ShownDiff:
         for line in render_file(file):
             characters += min(len(line), _LONGEST)
             if len(lines) < room.lines and characters <= room.characters:
-                lines.append((_shorten(line), _name_kind(line)))
+                kind = "place" if line.startswith(("--- ", "+++ ")) else _KINDS.get(line[:1], "")
+                lines.append((_shorten(line), kind))
             else:
                 left_lines += 1
     left = [name_count(number, noun) for number, noun in ((left_files, "whole file"), (left_lines, "line")) if number]
@@ -281,10 +282,6 @@ def fit_diff(files: Iterable[ChangedFile], room: DiffRoom) -> ShownDiff:
 
 def _shorten(line: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}… and {len(line) - _LONGEST:,} characters more"
-
-
-def _name_kind(line: str) -> str:
-    return "place" if line.startswith(("--- ", "+++ ")) else _KINDS.get(line[:1], "")
 
 
 def name_change(file: ChangedFile) -> str:

@@ -226,7 +226,7 @@ def render_status(
     :param mode: in which it changes files, and who chose that.
     :param remark: what else people should know of it, already neutral.
     """
-    lines = [] if paused_by is None else [_pause_notice(paused_by)]
+    lines = [] if paused_by is None else [already_paused(paused_by)]
     if last is None:
         return "\n\n".join([*lines, "Nothing has run here yet."])
     run = last.run
@@ -475,10 +475,6 @@ def confirm_pause(stopped: int) -> str:
     return f"Forge is paused in this repository ({ended}). It does nothing here until `/forge unpause`."
 
 
-def already_paused(by: str) -> str:
-    return _pause_notice(by)
-
-
 UNPAUSED = "Forge works again in this repository. `/forge review` reviews heads pushed during the pause."
 NOT_PAUSED = "Forge was not paused."
 
@@ -717,7 +713,7 @@ LOOKED_AFTER = "Forge looks after this again. `/forge review` reviews what was p
 NOT_LEFT_ALONE = "Forge was not told to leave this alone."
 
 
-def _pause_notice(by: str) -> str:
+def already_paused(by: str) -> str:
     return f"Forge is paused in this repository by {inline_code(by)}; `/forge unpause` lets it work again."
 
 

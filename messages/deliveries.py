@@ -211,7 +211,9 @@ def describe_outcome(opened: int, noted: int) -> str:
 def _list_parts(overview: RepositoryOverview, heading: str) -> Iterator[str]:
     yield _tell_purpose(overview)
     yield f"{heading} What leaves this repository\n\n{_tell_privacy(overview)}"
-    yield f"{heading} What Forge sees here\n\n{_tell_sights(overview)}"
+    lines = [*_list_sights(overview), *_list_advice(overview)]
+    sights = "\n".join(f"- {line}" for line in lines)
+    yield f"{heading} What Forge sees here\n\n{sights}"
     first = [verb for verb in _FIRST if overview.model or verb not in _OF_MODELS]
     rows = "\n".join(f"| `/forge {VERBS[verb].usage}` | {VERBS[verb].meaning} |" for verb in first)
     yield f"{heading} First commands\n\n| in a comment | |\n| --- | --- |\n{rows}"
@@ -236,11 +238,6 @@ def _tell_privacy(overview: RepositoryOverview) -> str:
         "`.github/forge.yml`, `review: {never_send: [PATTERNS]}` keeps files from it, and `review: {model: never}` "
         "everything. Forge masks credentials it recognises."
     )
-
-
-def _tell_sights(overview: RepositoryOverview) -> str:
-    lines = [*_list_sights(overview), *_list_advice(overview)]
-    return "\n".join(f"- {line}" for line in lines)
 
 
 def _list_sights(overview: RepositoryOverview) -> Iterator[str]:

@@ -18,10 +18,6 @@ from safety.avoidance_gates import OVERRULING_ROLE
 from safety.gates import find_role_to_dismiss
 
 _LONGEST = 1_200  # characters of what a model says
-READ_AGAIN = "Each push is reviewed by itself. `/forge review full` has all of it read again, from scratch."
-"""Somebody asks in words to have all of it looked at again."""
-
-
 _LAPSES = {Lapse.time: "its time is over", Lapse.version: "its detector works differently now"}
 _SAID = {
     Word.dismissed: "said that it is wrong",
@@ -270,6 +266,12 @@ def _where(found: Sequence[Finding], kind: AvoidanceKind) -> str:
 
 def _names(found: Sequence[Finding]) -> str:
     return ", ".join(each.id for each in found)
+
+
+# --- answers in the thread of a finding --------------------------------------------------------------------------
+
+READ_AGAIN = "Each push is reviewed by itself. `/forge review full` has all of it read again, from scratch."
+"""Somebody asks in words to have all of it looked at again."""
 
 
 def render_answer(told: str) -> str:

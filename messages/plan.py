@@ -253,8 +253,9 @@ def contracts_lost(contracts: Sequence[str], *, spent: int) -> str:
 
     :param contracts: their names.
     """
+    named = f"the contract{'' if len(contracts) == 1 else 's'} {_places(contracts)}"
     return (
-        f"**This run was stopped: another run took {_name_contracts(contracts)}** after "
+        f"**This run was stopped: another run took {named}** after "
         "Forge lost contact with this one. Its "
         "work so far is kept, and Forge pushes nothing more.\n\n"
         "**What to do:** write `/forge run` to start again on top of the other run's work."
@@ -403,10 +404,6 @@ def _places(places: Sequence[str], is_whole: bool = False) -> str:
     most = len(places) if is_whole else _SHOWN
     more = [f"{len(places) - most} more"] if len(places) > most else []
     return ", ".join([*(inline_code(place, 300 if is_whole else 100) for place in places[:most]), *more])
-
-
-def _name_contracts(contracts: Sequence[str]) -> str:
-    return f"the contract{'' if len(contracts) == 1 else 's'} {_places(contracts)}"
 
 
 def _holders(held: Sequence[HeldContract]) -> str:

@@ -266,12 +266,9 @@ def _encode_path(file: ChangedFile) -> bytes:
     :raises CannotCommit: it is not a valid path inside the repository.
     """
     if wrong := refusals.find_mistake(file.path):
-        raise CannotCommit(f"The path {_show_path(file.path)} {wrong}.")
+        path = to_printable(file.path[:200].encode("utf-8", "surrogatepass"))
+        raise CannotCommit(f"The path {path} {wrong}.")
     return file.path.encode()
-
-
-def _show_path(path: str) -> str:
-    return to_printable(path[:200].encode("utf-8", "surrogatepass"))
 
 
 def _require_unchanged(file: ChangedFile, there: tuple[bytes, bytes] | None, parent: str) -> None:

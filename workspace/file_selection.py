@@ -260,7 +260,8 @@ def choose(
         elif len(look) >= limits.files:
             skipped.append(_skip(entry, f"more than {limits.files:,} files changed"))
         else:
-            look.append(_without_special_base(entry))
+            # A link or submodule that became a file is shown as all new.
+            look.append(entry if entry.letter != "T" else replace(entry, old_blob=None))
     return look, skipped
 
 
@@ -278,11 +279,6 @@ def _kind(name: str) -> int:
 def _skip(entry: Entry, reason: str) -> Skipped:
     """Skips an entry that should be reviewed; a deleted file does not matter, because nothing of it is left."""
     return Skipped(entry.name, reason, matters=not _is_deletion(entry))
-
-
-def _without_special_base(entry: Entry) -> Entry:
-    """A link or submodule that became a file is shown as all new."""
-    return entry if entry.letter != "T" else replace(entry, old_blob=None)
 
 
 def within_sizes(

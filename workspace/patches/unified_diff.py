@@ -129,15 +129,12 @@ class _Reader:
         if line.startswith(b"diff --git "):
             return self._git_file(begins)
         if not line.startswith(b"--- "):
-            self._refuse_start(line)
+            if line.startswith((b"diff --cc ", b"diff --combined ", b"@@@")):
+                self.refuse("syntax", "a combined diff of a merge is not taken.", "Write a diff against one version.")
+            if line[:1] in {b" ", b"+", b"-", b"@", b"\\"}:
+                self.refuse("syntax", f"{_quote_start(line)} is beyond what the hunk's header counts.", _COUNTS)
+            self.refuse("syntax", f"{_quote_start(line)} does not begin a file.", _FIRST)
         return self._plain_file(begins)
-
-    def _refuse_start(self, line: bytes) -> NoReturn:
-        if line.startswith((b"diff --cc ", b"diff --combined ", b"@@@")):
-            self.refuse("syntax", "a combined diff of a merge is not taken.", "Write a diff against one version.")
-        if line[:1] in {b" ", b"+", b"-", b"@", b"\\"}:
-            self.refuse("syntax", f"{_quote_start(line)} is beyond what the hunk's header counts.", _COUNTS)
-        self.refuse("syntax", f"{_quote_start(line)} does not begin a file.", _FIRST)
 
     def _git_file(self, begins: int) -> FilePatch:
         name = self._both_names(self.line().removeprefix(b"diff --git "))
