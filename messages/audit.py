@@ -210,44 +210,6 @@ def _memory(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescripti
             return EventDescription(f"memory {name} {kind}", name, who=who, why=str(facts.get("why", "")))
 
 
-_DESCRIBERS = {
-    "gate": _gate,
-    "breaker": _breaker,
-    "guard": _guard,
-    "budget": _budget,
-    "ladder": _ladder,
-    "permission": _permission,
-    "safety": _safety,
-    "feedback": _feedback,
-    "run": _run,
-    "checkpoint": _checkpoint,
-    "memory": _memory,
-}
-COLUMNS = (
-    "time",
-    "id",
-    "type",
-    "repository",
-    "number",
-    "run",
-    "phase",
-    "what",
-    "subject",
-    "gate",
-    "who",
-    "account_id",
-    "how",
-    "why",
-    "words",
-    "value",
-    "threshold",
-    "seconds",
-    "cost_usd",
-)
-"""Of the export as CSV."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-
-
 UNKNOWN = "–"
 """What stands where there is no data."""
 
@@ -305,6 +267,44 @@ class AuditEntry:
     run: str
     repository: str
     number: int | None
+
+
+_DESCRIBERS = {
+    "gate": _gate,
+    "breaker": _breaker,
+    "guard": _guard,
+    "budget": _budget,
+    "ladder": _ladder,
+    "permission": _permission,
+    "safety": _safety,
+    "feedback": _feedback,
+    "run": _run,
+    "checkpoint": _checkpoint,
+    "memory": _memory,
+}
+COLUMNS = (
+    "time",
+    "id",
+    "type",
+    "repository",
+    "number",
+    "run",
+    "phase",
+    "what",
+    "subject",
+    "gate",
+    "who",
+    "account_id",
+    "how",
+    "why",
+    "words",
+    "value",
+    "threshold",
+    "seconds",
+    "cost_usd",
+)
+"""Of the export as CSV."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def describe_event(event: Event) -> EventDescription:

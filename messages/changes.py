@@ -10,9 +10,6 @@ from domain.text.escaping import code_block, escape, inline_code, inline_path
 
 MOST = 20
 """Turns that are shown, the newest ones."""
-_CELL = 160  # characters of what is said in one cell
-_USES = 5  # of tools in one turn that are named
-_TELLING = ("path", "pattern", "glob")  # arguments that say what a tool was used on; others may hold whole files
 
 
 MOST_COMMITS = 20
@@ -148,6 +145,11 @@ def render_turns(run_id: str, tried: Sequence[AgentTurn], count: int) -> str:
     table = ["| turn | at (UTC) | step | did | was refused |", "| --- | --- | --- | --- | --- |", *rows]
     plain = summary.replace("`", "")  # in HTML, Markdown is none
     return "\n".join(["<details>", f"<summary>{plain}</summary>", "", *table, "", "</details>"])
+
+
+_CELL = 160  # characters of what is said in one cell
+_USES = 5  # of tools in one turn that are named
+_TELLING = ("path", "pattern", "glob")  # arguments that say what a tool was used on; others may hold whole files
 
 
 def _row(number: int, tried: AgentTurn) -> str:

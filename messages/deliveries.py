@@ -13,29 +13,6 @@ from safety.allowed_actions import NAMES
 
 TITLE = "Forge works here now"
 OFF = "ignored: the operator welcomes nobody"
-_GREETING = (
-    "Somebody installed Forge for this repository. This is the only time it introduces itself; close this issue "
-    "whenever you like."
-)
-_FIRST = (
-    Verb.help,
-    Verb.review,
-    Verb.dismiss,
-    Verb.do,
-    Verb.update,
-    Verb.mend,
-    Verb.plan,
-    Verb.run,
-    Verb.pause,
-)
-"""The commands to begin with."""
-_OF_MODELS = frozenset({Verb.do, Verb.mend, Verb.plan, Verb.run})
-"""Those of them that do nothing where no model is asked."""
-_ENDS = (
-    "`/forge pause` by an admin stops it until `/forge unpause`. In `.github/forge.yml` on the default branch, "
-    "`review: {on_pull_request: false}` leaves reviews to those who ask. An owner removes this repository, or "
-    "uninstalls the App, in GitHub's settings; Forge then deletes what it keeps of the code."
-)
 
 
 UNKNOWN = "unknown delivery"
@@ -185,6 +162,31 @@ def describe_halt(since: datetime, why: str) -> str:
     """
     told = flatten_text(why)
     return f"Forge has been halted since {since:%Y-%m-%d %H:%M:%S} UTC{f': {told}' if told else ''}."
+
+
+_GREETING = (
+    "Somebody installed Forge for this repository. This is the only time it introduces itself; close this issue "
+    "whenever you like."
+)
+_FIRST = (
+    Verb.help,
+    Verb.review,
+    Verb.dismiss,
+    Verb.do,
+    Verb.update,
+    Verb.mend,
+    Verb.plan,
+    Verb.run,
+    Verb.pause,
+)
+"""The commands to begin with."""
+_OF_MODELS = frozenset({Verb.do, Verb.mend, Verb.plan, Verb.run})
+"""Those of them that do nothing where no model is asked."""
+_ENDS = (
+    "`/forge pause` by an admin stops it until `/forge unpause`. In `.github/forge.yml` on the default branch, "
+    "`review: {on_pull_request: false}` leaves reviews to those who ask. An owner removes this repository, or "
+    "uninstalls the App, in GitHub's settings; Forge then deletes what it keeps of the code."
+)
 
 
 def render_issue(overview: RepositoryOverview, marker: str) -> str:

@@ -12,18 +12,12 @@ from domain.verbs import Verb, find_role
 from messages.pull_request import LONGEST_TITLE, render_headline
 
 _PARAGRAPHS, _LONGEST_PARAGRAPH = 6, 1_200  # of an answer; characters of each
-_QUOTED = 200  # characters of a question
 CODE_KEPT = "No answer: `review.model: never` in `.github/forge.yml` keeps code from models."
 """Where the configuration keeps code from models."""
 NO_CODE = "No answer: this repository has no commit yet, so there is no code to look at."
 """For a repository without a commit."""
 HEAD_MOVED = "Nothing was done: the pull request changed meanwhile. Ask again when its new head is reviewed."
 """For a head that was replaced while the model worked."""
-
-
-_TITLE, _WHAT, _WHY = 120, 900, 240  # characters
-_MOST_LEFT = 30
-_LONGEST = 60_000  # characters of a comment; GitHub takes 65,536
 UNNAMED = "the model explains it in no part"
 """Why a file is in no part: the model put it into none."""
 
@@ -145,6 +139,11 @@ class ExplainedPart:
     hardest: str
 
 
+_TITLE, _WHAT, _WHY = 120, 900, 240  # characters
+_MOST_LEFT = 30
+_LONGEST = 60_000  # characters of a comment; GitHub takes 65,536
+
+
 def render_walkthrough(
     parts: Sequence[ExplainedPart], left_out: Sequence[SkippedFile], head_sha: str, marker: str = ""
 ) -> str:
@@ -214,6 +213,9 @@ def render_answer(words: str, places: Sequence[tuple[str, int]], head_sha: str, 
     where = f"Looked at {looked}" if looked else nothing
     at = f"{inline_code(head_sha[:7])} of {inline_code(branch)}" if branch else inline_code(head_sha[:7])
     return f"{said}\n\n<sub>{where}, at {at}. A model answered from the code.</sub>"
+
+
+_QUOTED = 200  # characters of a question
 
 
 def quote_question(words: str, answer: str) -> str:

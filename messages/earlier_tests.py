@@ -14,14 +14,6 @@ PROMPT = (
     "The tests of this repository show nothing where Forge runs them. Shall it go on all the same, with a draft whose "
     "tests did not run?"
 )
-_LINE, _SAID = 160, 300  # characters that are shown
-_NAMED = 5  # failed tests that are named
-_SETUP = (
-    "To have them run: name in `commands.setup` in .github/forge.yml on the default branch what installs what they "
-    "need. With `commands.network: true` it reaches the registry that the operator of Forge names "
-    "(FORGE_SANDBOX_PROXY). Then write /forge run."
-)
-_WORKFLOWS = "Or have the repository's own workflows test: `testing.runner: actions`."
 
 
 HEADING = "### The tests of before, on the new code"
@@ -227,6 +219,16 @@ def _count_rest(left: int, one: str, many: str) -> list[str]:
 def _quote(line: str) -> str:
     """A line as code within a sentence that is escaped later."""
     return "`{}`".format(flatten_text(redact_outgoing(line)).replace("`", "'"))
+
+
+_LINE, _SAID = 160, 300  # characters that are shown
+_NAMED = 5  # failed tests that are named
+_SETUP = (
+    "To have them run: name in `commands.setup` in .github/forge.yml on the default branch what installs what they "
+    "need. With `commands.network: true` it reaches the registry that the operator of Forge names "
+    "(FORGE_SANDBOX_PROXY). Then write /forge run."
+)
+_WORKFLOWS = "Or have the repository's own workflows test: `testing.runner: actions`."
 
 
 def explain_lack(run: TestRun, analyses: Sequence[Analysis]) -> str:

@@ -17,11 +17,6 @@ WORDS = (
     "what is wanted, say so in a question."
 )
 """What the planner is told that somebody with the role write asks for."""
-_OUTCOMES = {
-    ReasonCode.questions: "**Forge asks something there**",
-    ReasonCode.unchanged: "nothing was changed; the thread says why",
-    ReasonCode.proposed: "a pull request proposes it; the thread links it",
-}
 
 
 _LINES, _CHARACTERS, _HUNKS, _FILES = 40, 1_000, 12, 20  # shown: lines and characters of a hunk, hunks, files
@@ -302,6 +297,13 @@ def report_end(threads: Sequence[AddressedThread]) -> str:
     done = sum(bool(each.commit) for each in threads)
     rows = [f"- [{inline_path(each.where)}]({each.address}): {_tell_outcome(each)}" for each in threads]
     return f"{done} of {len(threads)} threads done:\n\n" + "\n".join(rows)
+
+
+_OUTCOMES = {
+    ReasonCode.questions: "**Forge asks something there**",
+    ReasonCode.unchanged: "nothing was changed; the thread says why",
+    ReasonCode.proposed: "a pull request proposes it; the thread links it",
+}
 
 
 def _tell_outcome(thread: AddressedThread) -> str:

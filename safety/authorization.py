@@ -10,22 +10,10 @@ from domain.value import Value
 from domain.verbs import DISPUTING_ROLE, VERBS, Verb
 from safety.authorship import Doubt
 
-IDLE = timedelta(hours=1)
-"""Without a page in this time, a session is over."""
-LONGEST = timedelta(hours=8)
-"""After this time a session is over in any case."""
 NOTED_AFTER = timedelta(minutes=1)
 """How old the last page is when the next one is noted, so that reading a page seldom writes."""
-SIGN_IN_LASTS = timedelta(minutes=10)
-"""How long a sign-in may take; GitHub's code lasts as long."""
 KNOWN_LASTS = timedelta(days=180)
 """How long a browser is known in which somebody signed in."""
-MOST_SIGN_INS = 30
-"""How many sign-ins may come back from GitHub within :data:`SIGN_IN_WINDOW` until only known browsers may go on.
-
-Anybody can come back with a code that GitHub does not know, and GitHub takes only so many codes in an hour:
-https://docs.github.com/apps/oauth-apps/building-oauth-apps/rate-limits-for-oauth-apps
-"""
 SIGN_IN_WINDOW = timedelta(minutes=1)
 MOST_SESSIONS = 10
 """How many sessions one account has at once; the oldest ones end."""
@@ -202,6 +190,20 @@ def _find_rule(asked: SlashCommand, facts: AuthorizationFacts, gate: GateRule) -
     if needed.on_fork and facts.needs_ok:
         return GateRule(needed.on_fork)
     return GateRule(needed.least, not_author=needed.not_author)
+
+
+IDLE = timedelta(hours=1)
+"""Without a page in this time, a session is over."""
+LONGEST = timedelta(hours=8)
+"""After this time a session is over in any case."""
+SIGN_IN_LASTS = timedelta(minutes=10)
+"""How long a sign-in may take; GitHub's code lasts as long."""
+MOST_SIGN_INS = 30
+"""How many sign-ins may come back from GitHub within :data:`SIGN_IN_WINDOW` until only known browsers may go on.
+
+Anybody can come back with a code that GitHub does not know, and GitHub takes only so many codes in an hour:
+https://docs.github.com/apps/oauth-apps/building-oauth-apps/rate-limits-for-oauth-apps
+"""
 
 
 def is_session_over(created_at: datetime, seen_at: datetime, now: datetime) -> bool:

@@ -14,19 +14,6 @@ from domain.runs.run import ReasonCode, RunState
 from domain.verdicts import Reason
 
 WINDOW = timedelta(hours=1)
-PER_PULL_REQUEST = 30
-PER_STRANGER = 20
-PER_REPOSITORY = 300
-COMMENTS_PER_OUTSIDER = 10
-COMMENTS_PER_REPOSITORY = 100  # by everyone; beyond that, Forge ignores outsiders
-OUTSIDERS = frozenset({"none", "read"})  # on a public repository everybody has the role read
-PER_MINUTE = 60
-BURST = 30
-_EACH = timedelta(minutes=1) / PER_MINUTE
-_STOPPED = frozenset({ReasonCode.aborted, ReasonCode.guard})
-
-
-_BY_LOUDNESS = (WelcomeWay.off, WelcomeWay.check, WelcomeWay.issue)
 
 
 NEWCOMERS = frozenset({"FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "NONE"})
@@ -120,6 +107,9 @@ def is_flood(count: int, *, chosen: bool) -> bool:
     return not chosen or count > MOST_ISSUES
 
 
+_BY_LOUDNESS = (WelcomeWay.off, WelcomeWay.check, WelcomeWay.issue)
+
+
 def choose_way(
     wanted: WelcomeWay, most: WelcomeWay, traits: RepositoryTraits, granted: Mapping[str, str], *, may_open: bool
 ) -> WelcomeWay:
@@ -146,6 +136,18 @@ class RunCounts:
     on_pull_request: int
     by_sender: int
     in_repository: int
+
+
+PER_PULL_REQUEST = 30
+PER_STRANGER = 20
+PER_REPOSITORY = 300
+COMMENTS_PER_OUTSIDER = 10
+COMMENTS_PER_REPOSITORY = 100  # by everyone; beyond that, Forge ignores outsiders
+OUTSIDERS = frozenset({"none", "read"})  # on a public repository everybody has the role read
+PER_MINUTE = 60
+BURST = 30
+_EACH = timedelta(minutes=1) / PER_MINUTE
+_STOPPED = frozenset({ReasonCode.aborted, ReasonCode.guard})
 
 
 def over_quota(begun: RunCounts, *, from_fork: bool) -> Reason | None:

@@ -28,18 +28,6 @@ class Importance(IntEnum):
     informing = 2  # a reaction or progress: skipped rather than delayed
 
 
-_current: ContextVar[Importance] = ContextVar("importance", default=Importance.awaited)
-_looks_on: ContextVar[bool] = ContextVar("looks_on", default=False)
-
-
-PER_MINUTE = 80
-PER_HOUR = 500
-LARGEST_BURST = 20
-CONTENT_INTERVAL = timedelta(seconds=10)
-CONTENT_BURST = PER_HOUR - int(timedelta(hours=1) / CONTENT_INTERVAL)
-RESERVED = 0.8  # of a burst: progress updates leave this share to writes that someone waits for
-
-
 SETTLES = timedelta(seconds=30)  # an attempt may take that long, and storing a little longer
 FIRST_PAUSE = timedelta(minutes=5)
 LONGEST_PAUSE = timedelta(hours=6)
@@ -148,6 +136,14 @@ def _decide(one: DoubtfulDelivery, is_known: bool, now: datetime, redeliverable_
     )
 
 
+PER_MINUTE = 80
+PER_HOUR = 500
+LARGEST_BURST = 20
+CONTENT_INTERVAL = timedelta(seconds=10)
+CONTENT_BURST = PER_HOUR - int(timedelta(hours=1) / CONTENT_INTERVAL)
+RESERVED = 0.8  # of a burst: progress updates leave this share to writes that someone waits for
+
+
 @dataclass(frozen=True)
 class Rate:
     """The write rate of one installation.
@@ -204,6 +200,10 @@ def take_turn(spent: WritesSpent, rate: Rate, importance: Importance, now: datet
 def _spend(spent: datetime, interval: timedelta, burst: int, now: datetime) -> datetime:
     """The spent rate with one more write. A clock that was set back must not cause a longer wait than one burst."""
     return min(max(spent, now), now + interval * burst) + interval
+
+
+_current: ContextVar[Importance] = ContextVar("importance", default=Importance.awaited)
+_looks_on: ContextVar[bool] = ContextVar("looks_on", default=False)
 
 
 @contextmanager

@@ -24,13 +24,6 @@ from domain.verdicts import BreakerState, Check, Reason
 
 THRESHOLD = 3
 """Repetitions that make a loop. Fixed by Forge's guard rules: fewer would alarm falsely, more would miss loops."""
-LONGEST_PERIOD = 3
-_SAMPLE = 16_000  # characters read of each end of an output
-_KEPT = 1_000  # characters kept of each end of an action or a thought
-_ERROR = 200  # characters of the kind of an error
-_ERRORS = 10  # kinds of errors of one iteration
-_TELLING = 120  # characters from which different actions are unlikely to give the same result
-_ALIKE = 0.6  # share of words in common from which two thoughts are the same, reworded
 
 
 @dataclass(frozen=True)
@@ -51,59 +44,6 @@ class LoopStep:
     result: str = ""
     is_telling: bool = False
     error: str = ""
-
-
-_WORDS = re.compile(r"[^\s\"',:;=(){}\[\]]+")
-_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|e|s)$")
-_SMALL_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "a again am an and are as at be been but by can could did do does for from had has have how i if in into is it"
-        " its just let ll me more my need next no not now of on once one or our please re s see should so still t that"
-        " the them then there thi this time to up us ve wa want was we were what when which who why will with would"
-        " you",
-    )
-)
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-_UNIT = r"(?:ns|µs|us|ms|secs?|seconds?|s|mins?|minutes?|m|hrs?|hours?|h)"
-_SPAN = rf"\b\d+(?:[.,]\d+)?\s?{_UNIT}\b(?:\s?\d+(?:[.,]\d+)?\s?{_UNIT}\b){{0,3}}"
-_RANDOM_NAME = r"(?:pytest-of-\w+/pytest-\w+|tmp[\w.-]{4,}|[\w.-]*\d{4,}[\w.-]*)"
-_TEMPORARY = rf"(?:/private)?(?:/var/folders/\w\w/\w+/T|/var/tmp|/tmp|/dev/shm)/{_RANDOM_NAME}"
-_LEFT_OR_TOOK = rf"((?:remaining|left|eta)\W{{1,3}}{_SPAN}|{_SPAN}\s(?:remaining|left))\b|{_SPAN}"
-_LABELED = (
-    r"\b((?:request|req|trace|span|correlation|session|run|job|build|pid|thread|id)(?:[ _-]?id)?\b[\s\"':=#]{0,4})"
-    r"\d{4,}\b(?!\s?(?:/|of\b))"
-)
-_NOISE_IN_ACTIONS = (
-    (re.compile(_TEMPORARY), "TMP"),
-    (re.compile(r"\b(attempt)([ #]{0,2})\d+\b", re.IGNORECASE), r"\1"),
-)
-"""Few, since another argument makes another action."""
-_NOISE = (
-    *_NOISE_IN_ACTIONS,
-    (re.compile(r"\x1b\[[0-9;?]*[A-Za-z]"), ""),
-    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|\s?[+-]\d\d:?\d\d)?"), "WHEN"),
-    (
-        re.compile(
-            rf"\b(?:[A-Z][a-z]{{2}},? )?(?:\d\d? {_MONTH} \d{{4}}|{_MONTH} +\d\d?,?(?: \d{{4}})?) (?=\d\d:\d\d)"
-        ),
-        "",
-    ),
-    (re.compile(r"(?<![\w:.])\d\d?:[0-5]\d(?::[0-5]\d)?(?:[.,]\d+)?\b(?!:\d)"), "WHEN"),
-    (re.compile(r"\b1[5-9]\d{8}(?:\d{3})?(?:\.\d+)?\b"), "WHEN"),
-    # Remaining time shows progress, so it stays; elapsed time does not.
-    (re.compile(_LEFT_OR_TOOK, re.IGNORECASE), r"\1"),
-    (re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "ID"),
-    (re.compile(r"\b0x[0-9a-fA-F]+\b"), "ID"),
-    (re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b"), "ID"),
-    (re.compile(r"\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b"), "ID"),
-    (re.compile(_LABELED, re.IGNORECASE), r"\1"),
-    (re.compile(r"\b(attempt|try|tries|retry|poll)\b([\s#:=(]{0,3})\d+(?:\s?(?:/|of)\s?\d+)?", re.IGNORECASE), r"\1"),
-    (re.compile(r"\b(localhost|127\.0\.0\.1|\[::1\]):\d{4,5}\b"), r"\1"),
-    (re.compile(r"^\[\d{2,7}\](?=\s)|(?<=\w)\[\d{2,7}\](?=:)", re.MULTILINE), ""),  # process ids of logs
-    (re.compile(r"^#\d+ \d+\.\d+ ", re.MULTILINE), ""),  # seconds of an image's build
-    (re.compile(r"\[gw\d+\]\s*\[\s*\d+%\]"), ""),
-)
 
 
 MOST_ITERATIONS = 50
@@ -284,6 +224,66 @@ class Iteration:
     action: str = ""
     output: str = ""
     error: str = ""
+
+
+LONGEST_PERIOD = 3
+_SAMPLE = 16_000  # characters read of each end of an output
+_KEPT = 1_000  # characters kept of each end of an action or a thought
+_ERROR = 200  # characters of the kind of an error
+_ERRORS = 10  # kinds of errors of one iteration
+_TELLING = 120  # characters from which different actions are unlikely to give the same result
+_ALIKE = 0.6  # share of words in common from which two thoughts are the same, reworded
+_WORDS = re.compile(r"[^\s\"',:;=(){}\[\]]+")
+_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|e|s)$")
+_SMALL_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "a again am an and are as at be been but by can could did do does for from had has have how i if in into is it"
+        " its just let ll me more my need next no not now of on once one or our please re s see should so still t that"
+        " the them then there thi this time to up us ve wa want was we were what when which who why will with would"
+        " you",
+    )
+)
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_UNIT = r"(?:ns|µs|us|ms|secs?|seconds?|s|mins?|minutes?|m|hrs?|hours?|h)"
+_SPAN = rf"\b\d+(?:[.,]\d+)?\s?{_UNIT}\b(?:\s?\d+(?:[.,]\d+)?\s?{_UNIT}\b){{0,3}}"
+_RANDOM_NAME = r"(?:pytest-of-\w+/pytest-\w+|tmp[\w.-]{4,}|[\w.-]*\d{4,}[\w.-]*)"
+_TEMPORARY = rf"(?:/private)?(?:/var/folders/\w\w/\w+/T|/var/tmp|/tmp|/dev/shm)/{_RANDOM_NAME}"
+_LEFT_OR_TOOK = rf"((?:remaining|left|eta)\W{{1,3}}{_SPAN}|{_SPAN}\s(?:remaining|left))\b|{_SPAN}"
+_LABELED = (
+    r"\b((?:request|req|trace|span|correlation|session|run|job|build|pid|thread|id)(?:[ _-]?id)?\b[\s\"':=#]{0,4})"
+    r"\d{4,}\b(?!\s?(?:/|of\b))"
+)
+_NOISE_IN_ACTIONS = (
+    (re.compile(_TEMPORARY), "TMP"),
+    (re.compile(r"\b(attempt)([ #]{0,2})\d+\b", re.IGNORECASE), r"\1"),
+)
+"""Few, since another argument makes another action."""
+_NOISE = (
+    *_NOISE_IN_ACTIONS,
+    (re.compile(r"\x1b\[[0-9;?]*[A-Za-z]"), ""),
+    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|\s?[+-]\d\d:?\d\d)?"), "WHEN"),
+    (
+        re.compile(
+            rf"\b(?:[A-Z][a-z]{{2}},? )?(?:\d\d? {_MONTH} \d{{4}}|{_MONTH} +\d\d?,?(?: \d{{4}})?) (?=\d\d:\d\d)"
+        ),
+        "",
+    ),
+    (re.compile(r"(?<![\w:.])\d\d?:[0-5]\d(?::[0-5]\d)?(?:[.,]\d+)?\b(?!:\d)"), "WHEN"),
+    (re.compile(r"\b1[5-9]\d{8}(?:\d{3})?(?:\.\d+)?\b"), "WHEN"),
+    # Remaining time shows progress, so it stays; elapsed time does not.
+    (re.compile(_LEFT_OR_TOOK, re.IGNORECASE), r"\1"),
+    (re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "ID"),
+    (re.compile(r"\b0x[0-9a-fA-F]+\b"), "ID"),
+    (re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b"), "ID"),
+    (re.compile(r"\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b"), "ID"),
+    (re.compile(_LABELED, re.IGNORECASE), r"\1"),
+    (re.compile(r"\b(attempt|try|tries|retry|poll)\b([\s#:=(]{0,3})\d+(?:\s?(?:/|of)\s?\d+)?", re.IGNORECASE), r"\1"),
+    (re.compile(r"\b(localhost|127\.0\.0\.1|\[::1\]):\d{4,5}\b"), r"\1"),
+    (re.compile(r"^\[\d{2,7}\](?=\s)|(?<=\w)\[\d{2,7}\](?=:)", re.MULTILINE), ""),  # process ids of logs
+    (re.compile(r"^#\d+ \d+\.\d+ ", re.MULTILINE), ""),  # seconds of an image's build
+    (re.compile(r"\[gw\d+\]\s*\[\s*\d+%\]"), ""),
+)
 
 
 def to_step(iteration: Iteration) -> LoopStep:

@@ -20,39 +20,8 @@ from domain.text.similarity import Statement, extract_names, measure_copying
 from domain.value import Value
 from domain.verdicts import Reason
 
-BOUNCES = 2
-"""The number of times a phase sent the work back from which fixes do not stick."""
-ERRORS = 0.1
-"""The share of failed tool calls in a phase above which something is wrong."""
-LEAST_CALLS = 10
-"""The fewest tool calls for judging errors."""
 OURS = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 """GitHub's ``author_association`` of members of a repository."""
-_SAYS_NOTHING = frozenset(
-    {
-        ReasonCode.superseded,
-        ReasonCode.closed,
-        ReasonCode.aborted,
-        ReasonCode.paused,
-        ReasonCode.excluded,
-        ReasonCode.commit_gone,
-        ReasonCode.access_lost,
-        ReasonCode.halted,
-    }
-)
-_ONLY_THOUGHT = frozenset({ReasonCode.planned, ReasonCode.questions, ReasonCode.unchanged})
-"""How a run ends that changed nothing: its one event teaches nothing."""
-_TEACHING = frozenset(
-    {
-        EventType.phase_bounced,
-        EventType.guard_tripped,
-        EventType.breaker_tripped,
-        EventType.budget_half,
-    }
-)
-_FAILURES = frozenset(
-    {ReasonCode.stuck, ReasonCode.guard, ReasonCode.breaker, ReasonCode.budget, ReasonCode.gate_rejected}
-)
 
 
 COPIED = 0.5
@@ -248,6 +217,39 @@ class ReflectionFacts:
     events: Sequence[Event]
     is_enabled: bool
     is_trusted: bool
+
+
+BOUNCES = 2
+"""The number of times a phase sent the work back from which fixes do not stick."""
+ERRORS = 0.1
+"""The share of failed tool calls in a phase above which something is wrong."""
+LEAST_CALLS = 10
+"""The fewest tool calls for judging errors."""
+_SAYS_NOTHING = frozenset(
+    {
+        ReasonCode.superseded,
+        ReasonCode.closed,
+        ReasonCode.aborted,
+        ReasonCode.paused,
+        ReasonCode.excluded,
+        ReasonCode.commit_gone,
+        ReasonCode.access_lost,
+        ReasonCode.halted,
+    }
+)
+_ONLY_THOUGHT = frozenset({ReasonCode.planned, ReasonCode.questions, ReasonCode.unchanged})
+"""How a run ends that changed nothing: its one event teaches nothing."""
+_TEACHING = frozenset(
+    {
+        EventType.phase_bounced,
+        EventType.guard_tripped,
+        EventType.breaker_tripped,
+        EventType.budget_half,
+    }
+)
+_FAILURES = frozenset(
+    {ReasonCode.stuck, ReasonCode.guard, ReasonCode.breaker, ReasonCode.budget, ReasonCode.gate_rejected}
+)
 
 
 def find_moments(events: Sequence[Event]) -> frozenset[Moment]:

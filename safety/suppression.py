@@ -21,18 +21,6 @@ from domain.review.suppression import (
 from safety.review_decision import CONCLUSIONS, decide, raise_confirmed
 from safety.risk import reassess, weigh_layer
 
-HERE = 0.2
-"""The confidence that a dismissal takes from its rule in the same folder."""
-ELSEWHERE = 0.1
-"""The confidence it takes in other folders: half, because a folder may be special."""
-TAKEN_UP = 0.1
-"""The confidence that a fixed finding gives back, at most what dismissals took on the same side."""
-FEWEST = 2
-"""The fewest people, and dismissals of distinct findings (for other folders: pull requests), before a rule loses
-confidence: one dismissal is about one finding, and one person's are one opinion."""
-DATA_LOSS = "model/data-loss"
-_DIGITS = 4  # avoids rounding errors in sums of tenths
-
 
 @dataclass(frozen=True)
 class DismissalHistory:
@@ -160,6 +148,19 @@ def find_suppression(finding: Finding, history: DismissalHistory) -> SuppressedF
     if not _is_doubted(weight):
         return None
     return _build_held(finding, SuppressionReason.rule, weight, _fewest_to_release(finding, history))
+
+
+HERE = 0.2
+"""The confidence that a dismissal takes from its rule in the same folder."""
+ELSEWHERE = 0.1
+"""The confidence it takes in other folders: half, because a folder may be special."""
+TAKEN_UP = 0.1
+"""The confidence that a fixed finding gives back, at most what dismissals took on the same side."""
+FEWEST = 2
+"""The fewest people, and dismissals of distinct findings (for other folders: pull requests), before a rule loses
+confidence: one dismissal is about one finding, and one person's are one opinion."""
+DATA_LOSS = "model/data-loss"
+_DIGITS = 4  # avoids rounding errors in sums of tenths
 
 
 def may_be_suppressed(finding: Finding) -> bool:

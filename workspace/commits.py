@@ -15,15 +15,6 @@ from workspace.git import Git
 from workspace.objects import Objects, name_blob
 from workspace.patches import refusals
 
-# The branch was not at the expected commit, as git saw before sending, or the remote when taking the lock.
-_MOVED = re.compile(
-    r"stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|incorrect old value"
-    r"|reference already exists",
-    re.IGNORECASE,
-)
-_NOTHING_HAPPENED = ("[rejected]", "[remote rejected]")
-_TAKEN = {" ", "+", "*", "="}  # fast-forward, forced, new, already there (git-push(1), OUTPUT)
-
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
@@ -43,9 +34,6 @@ class PushRejected:
     """
 
     said: str
-
-
-PushOutcome = Pushed | BranchMoved | PushRejected
 
 
 _REGULAR = {REGULAR.encode(), EXECUTABLE.encode()}
@@ -332,6 +320,17 @@ async def _commit_tree(
 
 async def _line(git: Git, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> str:
     return (await git.run(*arguments, stdin=stdin, environment=environment)).stdout.decode().strip()
+
+
+# The branch was not at the expected commit, as git saw before sending, or the remote when taking the lock.
+_MOVED = re.compile(
+    r"stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|incorrect old value"
+    r"|reference already exists",
+    re.IGNORECASE,
+)
+_NOTHING_HAPPENED = ("[rejected]", "[remote rejected]")
+_TAKEN = {" ", "+", "*", "="}  # fast-forward, forced, new, already there (git-push(1), OUTPUT)
+PushOutcome = Pushed | BranchMoved | PushRejected
 
 
 def parse_outcome(stdout: bytes, stderr: str) -> PushOutcome:

@@ -14,21 +14,6 @@ from domain import paths
 from domain.review.changes import ChangeStatus, FileChange, Hunk, TouchedFile
 from domain.value import Value
 
-_INSTALLED = frozenset({"node_modules", "bower_components"})
-"""Folders that a package manager alone makes, whatever stands beside them."""
-_BESIDE = {
-    "vendor": ("go.mod", "go.work", "composer.json", "Gemfile", "Cargo.toml"),
-    "Pods": ("Podfile",),
-    "third_party": (),
-    "third-party": (),
-}
-_INSIDE = {"vendor": ("modules.txt", "autoload.php")}
-_BY_HOST = re.compile(r"(?:^|/)vendor/[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}/")
-"""As Go's own tool names the folders in there."""
-_LICENCES = (
-    *(f"{name}{suffix}" for name in ("LICENSE", "LICENCE", "COPYING") for suffix in ("", ".txt", ".md", ".rst")),
-    *("METADATA", "README.chromium"),
-)
 _MARKS = (  # UTF-32 first, because its mark begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -290,6 +275,23 @@ def _is_packed(line: bytes) -> bool:
         return False
     ends = line.count(b";")
     return ends >= _STATEMENTS * len(line) and ends + line.count(b"(") >= _STATEMENTS_AND_CALLS * len(line)
+
+
+_INSTALLED = frozenset({"node_modules", "bower_components"})
+"""Folders that a package manager alone makes, whatever stands beside them."""
+_BESIDE = {
+    "vendor": ("go.mod", "go.work", "composer.json", "Gemfile", "Cargo.toml"),
+    "Pods": ("Podfile",),
+    "third_party": (),
+    "third-party": (),
+}
+_INSIDE = {"vendor": ("modules.txt", "autoload.php")}
+_BY_HOST = re.compile(r"(?:^|/)vendor/[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}/")
+"""As Go's own tool names the folders in there."""
+_LICENCES = (
+    *(f"{name}{suffix}" for name in ("LICENSE", "LICENCE", "COPYING") for suffix in ("", ".txt", ".md", ".rst")),
+    *("METADATA", "README.chromium"),
+)
 
 
 def is_vendored(path: str, there: Collection[str]) -> bool:

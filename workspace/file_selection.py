@@ -24,7 +24,6 @@ from workspace.diff import (
     to_printable,
 )
 
-_READ = frozenset({"linguist-generated", "linguist-vendored", "diff"})
 _MOST_RULES = 500
 
 
@@ -369,6 +368,9 @@ class AttributeRule:
         if "/" not in self.pattern:
             return fnmatchcase(inside.rsplit("/", 1)[-1], self.pattern)
         return _match_glob(self.pattern.lstrip("/").split("/"), inside.split("/"))
+
+
+_READ = frozenset({"linguist-generated", "linguist-vendored", "diff"})
 
 
 def _rules(directory: str, content: bytes) -> Iterator[AttributeRule]:

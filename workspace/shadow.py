@@ -38,21 +38,7 @@ from workspace.shadow_walk import (
     sign,
 )
 
-_MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_FRESH = "fresh"
 RULES = ".gitignore"
-# What tools leave behind, for repositories that do not say so themselves; their own rules come first.
-_DROPPINGS = """
-__pycache__/
-*.pyc
-.pytest_cache/
-.mypy_cache/
-.ruff_cache/
-node_modules/
-.venv/
-*.egg-info/
-.aider*
-"""
 
 
 class IgnoreRules:
@@ -306,6 +292,22 @@ def _require_plain(file: ChangedFile) -> None:
         raise ToolError(f"A path {wrong}, so it is not written.", "Write regular files only.")
     if file.mode not in {PLAIN, EXECUTABLE}:
         raise ToolError(f"{file.path} would not be a regular file ({file.mode}).", "Write regular files only.")
+
+
+_MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FRESH = "fresh"
+# What tools leave behind, for repositories that do not say so themselves; their own rules come first.
+_DROPPINGS = """
+__pycache__/
+*.pyc
+.pytest_cache/
+.mypy_cache/
+.ruff_cache/
+node_modules/
+.venv/
+*.egg-info/
+.aider*
+"""
 
 
 class _Writer:

@@ -52,10 +52,6 @@ EventPattern = Literal[
 ]
 
 
-_ROLES = ("write", "maintain", "admin")
-_LIKE_SHA = re.compile(r"[0-9a-f]{7,}")  # `/forge approve` takes this for the head that is approved
-
-
 CONVENTIONS = (
     "**/AGENTS.md",
     "**/CLAUDE.md",
@@ -255,6 +251,10 @@ class GateSettings(Section):
 def find_gate_mistakes(name: str, gate: GateSettings) -> Iterator[Contradiction]:
     """Finds contradictions in the settings of a gate."""
     yield from _check_standard_gate(name, gate) if name in STANDARD_GATES else _check_own_gate(name, gate)
+
+
+_ROLES = ("write", "maintain", "admin")
+_LIKE_SHA = re.compile(r"[0-9a-f]{7,}")  # `/forge approve` takes this for the head that is approved
 
 
 def _check_standard_gate(name: str, gate: GateSettings) -> Iterator[Contradiction]:

@@ -36,12 +36,6 @@ MOST_PARTS = 100
 """Alerts or errors of one message that are looked at."""
 ENVIRONMENTS = ("environment", "env", "deployment_environment", "deployment.environment.name", "deployment.environment")
 """Names of labels that say which environment an alert is about, the first that is there."""
-_NO_METRIC = re.compile(r"[^A-Za-z0-9_.:/-]+")
-_COMMIT = re.compile(r"[0-9a-f]{7,40}")
-_DEPLOYMENT = re.compile(r"D-[0-9A-HJKMNP-TV-Z]{6}")
-_RELEASE = re.compile(r"[\x20-\x7e]{1,100}")
-_ADDRESS = re.compile(r"https?://[^\s@/?#]{1,200}(?:[/?#][\x21-\x7e]{0,250})?")
-M = TypeVar("M", bound=BaseModel)
 
 
 class CamelCase(Value):
@@ -97,10 +91,6 @@ class Heard:
             self.resolved.append(make_fingerprint(report))
         else:
             self.reports.append((place, report))
-
-
-_NAMES = {"environment": "labels.environment", "metric": "labels.alertname", "at": "startsAt"}
-_ABOUT_RELEASE = ("commit", "deployment")  # they differ from one deployment to the next, the problem does not
 
 
 _FIELDS = {"environment": "resource.attributes.deployment.environment.name", "first_seen": "timeUnixNano"}
@@ -231,6 +221,10 @@ class _Message(Value):
     alerts: list[_Alert]
 
 
+_NAMES = {"environment": "labels.environment", "metric": "labels.alertname", "at": "startsAt"}
+_ABOUT_RELEASE = ("commit", "deployment")  # they differ from one deployment to the next, the problem does not
+
+
 def hear_alerts(body: bytes, environment: str | None, now: datetime) -> Heard | Sequence[FieldMistake]:
     """What a message says: each alert of its group is a problem of its own, known by its labels.
 
@@ -268,6 +262,14 @@ def _find_current(alert: _Alert) -> float | None:
         if (told := take_figure(alert.annotations.get(name))) is not None:
             return told
     return next((take_figure(value) for _, value in sorted((alert.values or {}).items())), None)
+
+
+_NO_METRIC = re.compile(r"[^A-Za-z0-9_.:/-]+")
+_COMMIT = re.compile(r"[0-9a-f]{7,40}")
+_DEPLOYMENT = re.compile(r"D-[0-9A-HJKMNP-TV-Z]{6}")
+_RELEASE = re.compile(r"[\x20-\x7e]{1,100}")
+_ADDRESS = re.compile(r"https?://[^\s@/?#]{1,200}(?:[/?#][\x21-\x7e]{0,250})?")
+M = TypeVar("M", bound=BaseModel)
 
 
 def read_message(schema: type[M], body: bytes) -> M | Sequence[FieldMistake]:

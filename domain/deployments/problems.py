@@ -17,14 +17,9 @@ from domain.text.redaction import redact_outgoing
 from domain.value import Value
 
 LONGEST_STACK = 20_000  # characters
-COUNTED_FRAMES = 5
-"""So many frames next to the error make its fingerprint; those before them differ by how it was called."""
 LONGEST_SUMMARY = 1_000  # characters
 MOST_LABELS = 20
 LONGEST_LABEL = 100  # characters of a name or a value
-AHEAD = timedelta(minutes=10)
-"""How far a sender's clock may be ahead."""
-_KEPT_PARTS = 2  # of a path, from its end: what comes before differs from machine to machine
 
 
 def _refuse_credential(text: str) -> str:
@@ -116,9 +111,6 @@ class ErrorReport(_Report):
 
 
 AnyReport = AnomalyReport | ErrorReport
-_FIELD = re.compile(r"[A-Za-z_]{1,40}")  # what may be repeated to the sender: a mistyped name
-_QUOTED = re.compile(r"\"[^\"]{0,500}\"|'[^']{0,500}'|`[^`]{0,500}`")
-_ID = re.compile(r"0x[0-9a-fA-F]+|(?<![A-Za-z])[0-9a-fA-F-]{8,}(?![A-Za-z])|\d+")
 
 
 UPDATE_INTERVAL = timedelta(minutes=10)
@@ -299,6 +291,16 @@ class FieldMistake(Value):
 
     field: str
     why: str
+
+
+COUNTED_FRAMES = 5
+"""So many frames next to the error make its fingerprint; those before them differ by how it was called."""
+AHEAD = timedelta(minutes=10)
+"""How far a sender's clock may be ahead."""
+_KEPT_PARTS = 2  # of a path, from its end: what comes before differs from machine to machine
+_FIELD = re.compile(r"[A-Za-z_]{1,40}")  # what may be repeated to the sender: a mistyped name
+_QUOTED = re.compile(r"\"[^\"]{0,500}\"|'[^']{0,500}'|`[^`]{0,500}`")
+_ID = re.compile(r"0x[0-9a-fA-F]+|(?<![A-Za-z])[0-9a-fA-F-]{8,}(?![A-Za-z])|\d+")
 
 
 def parse_report(kind: type[AnyReport], body: bytes, now: datetime) -> AnyReport | Sequence[FieldMistake]:

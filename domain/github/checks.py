@@ -11,8 +11,6 @@ from domain.review.review import Conclusion
 from domain.value import Value
 
 TASK = "deploy"
-KEY = "forge"
-"""The field of a deployment's payload by which Forge finds it again."""
 
 
 class Annotation(Value):
@@ -149,6 +147,10 @@ class HostDeploymentState(StrEnum):
     queued = "queued"
     pending = "pending"
     success = "success"
+
+
+KEY = "forge"
+"""The field of a deployment's payload by which Forge finds it again."""
 
 
 class HostDeployment(Value):

@@ -17,42 +17,13 @@ from typing import NamedTuple
 from domain.review.changes import FileChange
 from domain.review.findings import Category, Finding, Fix, compute_secondary_fingerprint, remove_place
 
-_PYTHON = re.compile(
-    r"""(?P<space>[ \t\r\f]++|\\\r?\n)|(?P<line>\n)|(?P<comment>\#[^\n]*+)
-    |(?P<string>\"{3}(?:[^\\]|\\.)*?(?:\"{3}|\Z)|'{3}(?:[^\\]|\\.)*?(?:'{3}|\Z)
-        |\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?)
-    |(?P<word>\w++)|(?P<sign>\*\*=?|//=?|>>=?|<<=?|->|:=|[-+*/%&|^@=!<>]=|.)""",
-    re.DOTALL | re.VERBOSE,
-)
-_JAVASCRIPT = re.compile(
-    r"""(?P<space>[ \t\r\f]++)|(?P<line>\n)|(?P<comment>(?:^|(?<=[ \t;]))//(?![^\n]*[{<])[^\n]*+)
-    |(?P<string>//[^\n]*+|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?
-        |`(?:[^`\\$]|\\.|\$\{(?:[^`{}]|`(?:[^`\\]|\\.)*+`|\{[^{}`]*+\})*+\}|\$)*+`?)
-    |(?P<word>[\w$]++)
-    |(?P<sign>>>>=?|\*\*=?|===|!==|\.\.\.|&&=?|\|\|=?|\?\?=?|\?\.|=>|\+\+|--|<<=?|>>=?|[-+*/%&|^=!<>]=|.)""",
-    re.DOTALL | re.VERBOSE | re.MULTILINE,
-)
-"""A comment with a brace or a tag counts: between the tags of JSX it may be shown, and run."""
-_REGEX = re.compile(r"/(?![*/])(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.){0,200}+\]){1,1000}+/\w*+")
-_LANGUAGES = {
-    **dict.fromkeys(("py", "pyi"), _PYTHON),
-    **dict.fromkeys(("js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"), _JAVASCRIPT),
-}
-_SWAPPED = re.compile(r"('{3}|')([^'\"\\]*)\1")
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _OPENING, _CLOSING = frozenset(_PAIRS.values()), frozenset(_PAIRS)
-_MOST_UNCLOSED = 20
-"""Brackets without an end that are passed over, as in text between the tags of JSX."""
-_NO_CALLS = frozenset({*keyword.kwlist, *keyword.softkwlist, "return", "typeof", "case"})
-"""Words behind which brackets are no call's, and a slash begins a regular expression."""
 
 
 class _Token(NamedTuple):
     kind: str
     text: str
-
-
-_START = _Token("line", "\n")
 
 
 _BEFORE, _AFTER = 4, 9
@@ -287,6 +258,35 @@ class _Bracket:
     sign: str
     follows: bool
     commas: int = 0
+
+
+_PYTHON = re.compile(
+    r"""(?P<space>[ \t\r\f]++|\\\r?\n)|(?P<line>\n)|(?P<comment>\#[^\n]*+)
+    |(?P<string>\"{3}(?:[^\\]|\\.)*?(?:\"{3}|\Z)|'{3}(?:[^\\]|\\.)*?(?:'{3}|\Z)
+        |\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?)
+    |(?P<word>\w++)|(?P<sign>\*\*=?|//=?|>>=?|<<=?|->|:=|[-+*/%&|^@=!<>]=|.)""",
+    re.DOTALL | re.VERBOSE,
+)
+_JAVASCRIPT = re.compile(
+    r"""(?P<space>[ \t\r\f]++)|(?P<line>\n)|(?P<comment>(?:^|(?<=[ \t;]))//(?![^\n]*[{<])[^\n]*+)
+    |(?P<string>//[^\n]*+|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?
+        |`(?:[^`\\$]|\\.|\$\{(?:[^`{}]|`(?:[^`\\]|\\.)*+`|\{[^{}`]*+\})*+\}|\$)*+`?)
+    |(?P<word>[\w$]++)
+    |(?P<sign>>>>=?|\*\*=?|===|!==|\.\.\.|&&=?|\|\|=?|\?\?=?|\?\.|=>|\+\+|--|<<=?|>>=?|[-+*/%&|^=!<>]=|.)""",
+    re.DOTALL | re.VERBOSE | re.MULTILINE,
+)
+"""A comment with a brace or a tag counts: between the tags of JSX it may be shown, and run."""
+_REGEX = re.compile(r"/(?![*/])(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.){0,200}+\]){1,1000}+/\w*+")
+_LANGUAGES = {
+    **dict.fromkeys(("py", "pyi"), _PYTHON),
+    **dict.fromkeys(("js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"), _JAVASCRIPT),
+}
+_SWAPPED = re.compile(r"('{3}|')([^'\"\\]*)\1")
+_MOST_UNCLOSED = 20
+"""Brackets without an end that are passed over, as in text between the tags of JSX."""
+_NO_CALLS = frozenset({*keyword.kwlist, *keyword.softkwlist, "return", "typeof", "case"})
+"""Words behind which brackets are no call's, and a slash begins a regular expression."""
+_START = _Token("line", "\n")
 
 
 def list_bare(path: str, lines: Sequence[str]) -> list[str]:

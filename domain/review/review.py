@@ -11,12 +11,6 @@ from domain.runs.earlier_tests import EarlierTests
 from domain.value import Value
 from domain.verdicts import Reason
 
-Remark = tuple[Finding, ...]
-"""The findings of one comment, placed at the first one, which is the gravest."""
-MOST_FIXABLE = 3  # comments of one rule that each have a suggestion to click on
-MOST_TOPICS = 4  # of one comment
-_MOST_SUGGESTED = 20_000  # characters of the suggestions in one comment, which GitHub limits to 65,536 in all
-
 
 class RiskLevel(StrEnum):
     """Low 0–24, medium 25–49, high 50–74, critical 75–100."""
@@ -258,6 +252,13 @@ class Review(Value):
         """All findings at this head, the most severe and certain first, including muted ones."""
         everything = (*self.findings, *self.dismissed, *(each.finding for each in self.held))
         return tuple(sorted(everything, key=lambda finding: finding.sort_key))
+
+
+Remark = tuple[Finding, ...]
+"""The findings of one comment, placed at the first one, which is the gravest."""
+MOST_FIXABLE = 3  # comments of one rule that each have a suggestion to click on
+MOST_TOPICS = 4  # of one comment
+_MOST_SUGGESTED = 20_000  # characters of the suggestions in one comment, which GitHub limits to 65,536 in all
 
 
 def group_remarks(findings: Sequence[Finding]) -> list[Remark]:

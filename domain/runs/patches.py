@@ -17,9 +17,6 @@ from domain.value import Value
 
 RED_CHECK = "check "
 """How the rule of a red check begins; its name follows."""
-MOST_TESTS = 50
-MOST_FIXES = 20
-"""One attempt cannot mend more."""
 
 
 REGULAR = "100644"
@@ -243,6 +240,11 @@ class PatchLimits(Value):
 
 
 LIMITS = PatchLimits()
+
+
+MOST_TESTS = 50
+MOST_FIXES = 20
+"""One attempt cannot mend more."""
 
 
 class Worked(Value):

@@ -19,12 +19,6 @@ from domain.errors import ToolError
 
 TICKS = os.sysconf("SC_CLK_TCK")
 """Of processor time in a second, as the kernel counts it."""
-_PAUSE_S = 0.001
-_STOPPED = frozenset("TtZXx")  # states of a thread that does nothing: stopped, traced, ended
-_WAITING = _STOPPED | {"D"}  # or waits in the kernel
-
-
-_MEGABYTE = 1 << 20
 
 
 _LOOK = 0.05  # seconds between two looks: a second is enough for gigabytes
@@ -160,6 +154,9 @@ class Output:
         return self.head + b"\n[%d bytes left out]\n" % (self.total - len(self.head) - len(self.tail)) + self.tail
 
 
+_MEGABYTE = 1 << 20
+
+
 class Capture(asyncio.Protocol):
     """Keeps the beginning and the end of what comes through a pipe, in bounded memory.
 
@@ -225,6 +222,11 @@ async def wait_for_end(process: asyncio.subprocess.Process, outputs: Sequence[Ca
 
 class NotPaused(ToolError):
     """Some process did not stop in time."""
+
+
+_PAUSE_S = 0.001
+_STOPPED = frozenset("TtZXx")  # states of a thread that does nothing: stopped, traced, ended
+_WAITING = _STOPPED | {"D"}  # or waits in the kernel
 
 
 class ProgramControl:
