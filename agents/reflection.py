@@ -13,13 +13,12 @@ from agents.llm.ask import ModelAnswer, Question
 from agents.loop.turns import Assignment
 from agents.prompts import flatten_markdown, frame_data, load_prompt, strip_hidden
 from domain.events import Event, EventType
-from domain.memories.memory import LONGEST, Memory, MemoryKind
+from domain.memories import LONGEST, Memory, MemoryKind
 from domain.runs.next_step import SendBack
 from domain.runs.run import Run
 from domain.text.redaction import Redact
 from domain.value import Value
-from safety.learning_screening import LONGEST_CONTEXT, LONGEST_SAID, Learning, ShownToModel
-from safety.reflection_triggers import Moment
+from safety.learning_screening import LONGEST_CONTEXT, LONGEST_SAID, Learning, Moment, ShownToModel
 
 T = TypeVar("T", bound=Question | Assignment)
 _CONDITION = 500  # characters that are shown

@@ -14,11 +14,11 @@ from agents.review.checks.rule_texts import name_some
 from domain.errors import ToolError
 from safety.containment import CODE, CodeOrigin, Containment, choose_containment
 from workspace.dependency_cache import DependencyCache
+from workspace.safe_copy import sweep
 from workspace.sandbox import probing
 from workspace.sandbox.registry_proxy import Address
 from workspace.sandbox.sandbox import Sandbox
 from workspace.sandbox.worker_pool import WorkerPool
-from workspace.temporary import sweep
 
 if TYPE_CHECKING:
     from agents.testing.cache_warming import CacheWarmer

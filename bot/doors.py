@@ -20,8 +20,8 @@ from bot.prometheus import Metrics, add_metrics
 from bot.settings import DoorSettings
 from bot.webhook import BODY_SECONDS, MAX_BODY, Door
 from domain.errors import DatabaseUnavailable
-from domain.ids import new_id
 from domain.ports import Clock
+from domain.value import new_id
 from memory.db.announcements import Announcer
 from memory.db.engine import Database, sync_engine
 from memory.process import executors

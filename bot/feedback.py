@@ -17,11 +17,9 @@ from dbos import DBOSClient
 from pydantic import JsonValue
 
 from bot.webhook import BODY_SECONDS
-from domain.deployments.feedback import AnomalyReport, AnyReport, ErrorReport, FieldMistake, parse_report
-from domain.deployments.monitoring.alerts import hear_alerts
-from domain.deployments.monitoring.heard import Heard, join
-from domain.deployments.monitoring.sentry import hear_sentry
-from domain.deployments.monitoring.telemetry import hear_telemetry
+from domain.deployments.alerts import Heard, hear_alerts, hear_telemetry, join
+from domain.deployments.problems import AnomalyReport, AnyReport, ErrorReport, FieldMistake, parse_report
+from domain.deployments.sentry import hear_sentry
 from domain.errors import DatabaseUnavailable
 from domain.money import Ceilings
 from domain.ports import Clock

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, Validati
 from pydantic_core import ErrorDetails
 
 from domain.config.deploy import Address
-from domain.config.notify import EventPattern, TargetName
+from domain.config.sections import EventPattern, TargetName
 from domain.errors import ConfigurationError
 from domain.notices import NoticeAccess, NoticeFormat, NoticeSeverity, NoticeTarget, show_secret
 from domain.text.redaction import PROCESS_REDACTOR

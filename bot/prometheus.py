@@ -16,7 +16,7 @@ from domain.events import Event, EventType
 from domain.gates import STANDARD_GATES
 from domain.ports import Clock
 from domain.review.avoidance import MEMORY_DAYS, AvoidanceKind, DetectorRecord
-from domain.review.checks import CHECKS
+from domain.review.reading import CHECKS
 from domain.runs.work_checkpoint import CheckpointCause
 from domain.verdicts import BreakerState
 from memory.db.engine import Bus, Database

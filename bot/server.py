@@ -14,7 +14,7 @@ from bot.health import ProcessHealth
 from bot.listener import HeldPort, listen
 from bot.prometheus import add_metrics
 from bot.webhook import MAX_BODY
-from domain.config.schema import ADDRESS, build_schema
+from domain.config.configuration import ADDRESS, build_schema
 
 
 def application(running: Forge) -> web.Application:

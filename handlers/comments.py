@@ -10,7 +10,7 @@ from agents.syntax.quotes import find_mentions, split_quotes
 from domain import commands
 from domain.commands import AnyCommand, Ignored, WrittenComment
 from domain.github.conversation import CommentKind, CommentRef
-from domain.slash.commands import LONGEST_WORDS
+from domain.slash import LONGEST_WORDS
 from domain.text.escaping import strip_invisible
 from handlers import slash
 from handlers.markdown import MOST_READ

@@ -12,9 +12,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from agents.syntax.quotes import split_quotes
-from domain.slash.verbs import VERBS
 from domain.text.escaping import strip_invisible
 from domain.text.hidden_characters import fold_alike
+from domain.verbs import VERBS
 
 PREFIX = "/forge"
 _LETTER = r"[^\W\d_]"

@@ -5,12 +5,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
+from domain.memories.memory_file import PATH
 from pydantic import Field, ValidationError
 
 from domain import commands
 from domain.commands import AnyCommand, Ignored
 from domain.github.commits import Push, Pusher
-from domain.memories.memory_file import PATH
 from domain.runs.run import RepositoryRef
 from handlers.payloads import AccountView, FullName, Id, InstallationView, RepositoryEvent, Sha, View
 

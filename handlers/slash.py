@@ -8,9 +8,9 @@ from itertools import islice
 
 from pydantic import ValidationError
 
-from domain.slash.commands import MOST_COMMANDS, SLASH, Problem, SlashCommand, SlashMistake
-from domain.slash.verbs import FINDING, INSTRUCTING, MEANT, OPTIONAL_FINDING, VERBS, Verb
+from domain.slash import MOST_COMMANDS, SLASH, Problem, SlashCommand, SlashMistake
 from domain.text.escaping import flatten_text, strip_invisible
+from domain.verbs import FINDING, INSTRUCTING, MEANT, OPTIONAL_FINDING, VERBS, Verb
 from handlers import markdown
 from handlers.markdown import CommandLine, find_command_lines, is_exact
 

@@ -8,7 +8,7 @@ from dbos import DBOS
 
 from domain.errors import Behind, NotFound
 from domain.github.conversation import Issue
-from domain.github.deliveries import EventSnapshot, is_stale
+from domain.github.installations import EventSnapshot, is_stale
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import RepositoryRef
 from domain.value import Value

@@ -12,7 +12,7 @@ from domain.github.installations import WelcomeTerms
 from domain.money import NO_CEILINGS, Ceilings
 from domain.notices import NO_NOTICES, NoticeAccess
 from domain.ports import Clock, CodeHost, Outbound
-from domain.text.markers import Markers
+from domain.text.escaping import Markers
 from memory.db.engine import Database
 from pipeline.durable.journal import LAG, PAUSES, STUBBORN, Durable, WorkflowJournal, run_durable_step
 from workspace.mirror import Mirrors

@@ -17,15 +17,14 @@ from agents.loop.turns import Assignment, CompletedTurn, Turn
 from agents.prompts import frame_data, load_prompt, note_omitted, quote_lines
 from agents.prompts.conventions import render_conventions, render_elsewhere
 from domain.review.reading import NO_CONVENTIONS, Conventions
-from domain.runs.baseline import Baseline
-from domain.runs.patches import ChangeSet
+from domain.runs.earlier_tests import Baseline
+from domain.runs.patches import ChangeSet, RequiredFix, Worked, find_mistakes
 from domain.runs.plan import Plan, Task, TaskId, Words
-from domain.runs.task_result import RequiredFix, Worked, find_mistakes
 from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
 from domain.value import Value
 from workspace.draft import Draft, Edit
-from workspace.patches.errors import PatchRefused
+from workspace.patches.refusals import PatchRefused
 
 _MESSAGE, _PLACE = 2_000, 300  # characters of each that are shown
 _TO_FIX = 24_000  # characters of all problems together

@@ -14,7 +14,7 @@ from agents.loop.turns import Assignment
 from agents.prompts import flatten_markdown, frame_data, load_prompt, note_omitted
 from agents.prompts.conventions import render_conventions, render_elsewhere
 from domain.review.reading import NO_CONVENTIONS, Conventions
-from domain.runs.baseline import Baseline
+from domain.runs.earlier_tests import Baseline
 from domain.runs.plan import Plan, Planned, find_mistakes
 from domain.text.escaping import flatten_text, strip_invisible
 from domain.text.redaction import Redact

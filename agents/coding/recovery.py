@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 from agents.prompts import load_prompt, quote_lines
 from domain.globs import matches
 from domain.review.avoidance import INSTEAD, LEGITIMATE
-from domain.runs.baseline import Baseline
+from domain.runs.earlier_tests import Baseline
 from domain.runs.patches import ChangedFile, ChangeSet
 from domain.runs.recovery import HiddenFailure, RecoveryAttempt, Strategy
 from domain.text.escaping import flatten_text

@@ -17,7 +17,7 @@ from domain.text.description import split_sections
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
 from domain.value import Value
-from messages.walkthroughs import ExplainedFile, ExplainedPart
+from messages.descriptions import ExplainedFile, ExplainedPart
 from workspace.snapshot import Snapshot
 
 KEY = "asked question "

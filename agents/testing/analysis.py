@@ -22,7 +22,7 @@ from agents.testing.failures import (
 )
 from domain.paths import clean_name, is_source, namesake
 from domain.review.changes import Change
-from domain.runs.task_result import RequiredFix
+from domain.runs.patches import RequiredFix
 from domain.runs.testing import LAST_LINE, Analysis, FailureClass, TestCase, TestRun
 from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact

@@ -13,7 +13,7 @@ from domain.paths import is_manifest, is_source, is_test
 from domain.review.avoidance import Avoidance, AvoidanceKind
 from domain.review.findings import Severity
 from domain.runs.coverage import CoverageComparison, FileLoss
-from domain.runs.task_result import RequiredFix
+from domain.runs.patches import RequiredFix
 from domain.runs.testing import (
     LAST_LINE,
     LONGEST_PATH,

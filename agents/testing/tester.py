@@ -38,7 +38,7 @@ from domain.config.configuration import Commands
 from domain.errors import CodeAccessError, ToolError
 from domain.review.changes import Change
 from domain.review.review import RiskLevel
-from domain.runs.baseline import Baseline, excuse_commands, excuse_failures, forget_output
+from domain.runs.earlier_tests import Baseline, excuse_commands, excuse_failures, forget_output
 from domain.runs.output_lines import count_mistakes, digest_output
 from domain.runs.testing import (
     CHECKS,

@@ -17,10 +17,9 @@ from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.errors import ForgeError
-from domain.memories.jsonl import MOST_LINES, dump_line, parse_lines
-from domain.memories.memory import Memory, MemoryKind, Origin, create_memory, find_mistakes, to_one_line
-from domain.memories.memory_file import PATH
+from domain.memories import Memory, MemoryKind, Origin, create_memory, find_mistakes, to_one_line
 from domain.runs.run import RepositoryRef
+from domain.text.memory_file import MOST_LINES, PATH, dump_line, parse_lines
 from memory.db.engine import Database
 from memory.learned import catalogue, memory_file
 from memory.reports import costs

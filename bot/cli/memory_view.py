@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from domain.memories.jsonl import ExportedMemory, LineMistake
-from domain.memories.memory import Memory, Use, compute_confidence
-from domain.text.escaping import flatten_redacted, strip_invisible
-from domain.text.phrases import format_moment
+from domain.memories import Memory, Use, compute_confidence
+from domain.text.escaping import flatten_redacted, format_moment, strip_invisible
+from domain.text.memory_file import ExportedMemory, LineMistake
 from memory.learned.catalogue import CatalogueEntry, MemoryHistory, Recall
 from messages.memory_file import OUTCOMES, USES, describe_memory_event
 from safety.memory_consolidation import to_pattern

@@ -14,7 +14,7 @@ from domain.runs.metrics import WEEK, Series, find_end_of_day, render_trend
 from domain.text.escaping import flatten_redacted
 from memory.findings import feedback, findings
 from memory.reports import metrics
-from messages.metrics import UNKNOWN, format_value
+from messages.audit import UNKNOWN, format_value
 
 
 async def show(settings: Installation, repository: str | None, weeks: int, *, as_json: bool) -> None:

@@ -11,10 +11,9 @@ from bot.notify_targets import load_notice_access
 from bot.outbound.client import OutboundClient
 from bot.settings import Installation, Settings
 from domain.errors import ForgeError, UnknownName
-from domain.ids import new_id
 from domain.notices import NoticeAccess, NoticeFormat, make_key, parse_key, show_secret
-from domain.text.escaping import flatten_redacted, strip_invisible
-from domain.text.phrases import format_moment
+from domain.text.escaping import flatten_redacted, format_moment, strip_invisible
+from domain.value import new_id
 from memory.db.engine import Database
 from memory.deliveries.notices import notices, targets
 from memory.deliveries.notices.notices import FAILED, STATES, StoredNotice

@@ -8,8 +8,8 @@ from pydantic import JsonValue
 from bot.dashboard.authority import GitHubSilent
 from bot.dashboard.visit import Page, Shown, Visit
 from domain.config.configuration import Configuration
-from domain.config.mistakes import Mistake
 from domain.config.presets import ConfiguredValue, ValueOrigin, Values, trace_origins
+from domain.config.values import Mistake
 from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized
 from memory.repositories import configurations
 from pipeline.config import loading

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from aiohttp import web
 
 from bot.pages.forms import FormRefused, read_fields
-from safety.sessions import KNOWN_LASTS, LONGEST, SIGN_IN_LASTS, is_sign_in_over
+from safety.authorization import KNOWN_LASTS, LONGEST, SIGN_IN_LASTS, is_sign_in_over
 
 _SESSION = "forge-session"
 _SIGN_IN = "forge-sign-in"

@@ -16,9 +16,8 @@ from memory.reports.costs import RunCost
 from memory.reports.pages import list_level_changes
 from memory.repositories import automation_level
 from memory.reservations import reservations
-from messages.audit import describe_event
+from messages.audit import describe_event, format_value
 from messages.automation import describe_allowed
-from messages.metrics import format_value
 from pipeline.config import loading
 from pipeline.publishing.instructions import name_runs
 from safety.allowed_actions import NAMES

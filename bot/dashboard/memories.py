@@ -8,8 +8,7 @@ from bot.dashboard.authority import GitHubSilent
 from bot.dashboard.findings import show_outcome
 from bot.dashboard.visit import Download, NotHere, Page, SeeOther, Shown, Visit
 from domain.errors import CodeHostError
-from domain.memories.jsonl import dump_line
-from domain.memories.memory import (
+from domain.memories import (
     Memory,
     MemoryKind,
     Origin,
@@ -19,9 +18,9 @@ from domain.memories.memory import (
     find_mistakes,
     to_one_line,
 )
-from domain.memories.memory_file import PATH
-from domain.slash.commands import Forget, SlashCommand, Tell
-from domain.slash.verbs import Verb
+from domain.slash import Forget, SlashCommand, Tell
+from domain.text.memory_file import PATH, dump_line
+from domain.verbs import Verb
 from memory.learned import catalogue, memories, remember
 from memory.learned.catalogue import CatalogueEntry, Recall
 from memory.learned.memory_file import is_from_file

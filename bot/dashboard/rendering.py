@@ -14,8 +14,7 @@ from bot.dashboard.visit import ROOT, Page
 from domain.money import format_usd
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
-from messages.audit import format_duration
-from messages.metrics import describe_age
+from messages.audit import describe_age, format_duration
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from bot.dashboard.visit import NotHere, Page, Shown, Visit
 from domain.gates import Gate
-from domain.ids import shorten_id
 from domain.review.feedback import FindingFeedback
 from domain.review.review import Conclusion, Review
 from domain.runs.plan import RatedPlan
 from domain.runs.run import Run, RunState
+from domain.value import shorten_id
 from memory.db.engine import Database
 from memory.findings import feedback
 from memory.gates import gates

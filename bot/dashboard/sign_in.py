@@ -16,7 +16,7 @@ from domain.errors import CodeHostError, NotAllowed
 from domain.github.installations import MOST_ISSUES
 from memory.process import sessions
 from memory.process.sessions import DashboardSession
-from messages.welcome import TITLE as WELCOME_TITLE
+from messages.deliveries import TITLE as WELCOME_TITLE
 from pipeline.context import Services
 
 log = structlog.get_logger(__name__)

@@ -29,11 +29,11 @@ from bot.dashboard.visit import (
 from bot.pages.forms import FormRefused
 from bot.settings import Settings
 from domain.errors import DatabaseUnavailable
-from domain.github.importance import look_on
 from memory.process import sessions
 from memory.process.sessions import DashboardSession
 from pipeline.context import Services
 from safety.authorization import refuse_role
+from safety.github_limits import look_on
 
 log = structlog.get_logger(__name__)
 

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from domain.commands import Sender
 from domain.runs.run import RepositoryRef
-from domain.slash.commands import SlashCommand
+from domain.slash import SlashCommand
 from memory.db.engine import Database
 from memory.process.sessions import DashboardSession
 from memory.reports.pages import PageKey

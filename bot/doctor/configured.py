@@ -19,7 +19,7 @@ from bot.github.host import GitHubHost
 from bot.notify_targets import load_notify_targets
 from bot.settings import Installation, Settings
 from domain.config.deploy import DeploySettings, Environment
-from domain.config.review import Linter
+from domain.config.sections import Linter
 from domain.deployments.deployment import DeployAccesses
 from domain.errors import ConfigurationError, ForgeError
 from domain.review.avoidance import MEMORY_DAYS

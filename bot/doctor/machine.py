@@ -22,7 +22,7 @@ from domain.errors import ForgeError
 from memory.db.engine import Engine, begin, sync_engine
 from memory.db.tables.repositories import RepositoryRow
 from memory.process import halts
-from messages.halts import describe_halt
+from messages.deliveries import describe_halt
 from safety.containment import ADVICE as NO_SANDBOX
 from safety.containment import CODE
 from workspace.sandbox.probes import ATTACKS

@@ -19,7 +19,7 @@ from bot.github.payloads.apps import HookShown
 from bot.model_choice import ADD_MODEL, WITHOUT_MODEL, is_without_model
 from bot.settings import Settings
 from domain.errors import CodeHostError, ForgeError, Unavailable
-from domain.github.deliveries import DeliveryAttempt
+from domain.github.installations import DeliveryAttempt
 from domain.money import FREE, MICRO, Usage, format_usd
 
 _MAX_SKEW = timedelta(seconds=60)

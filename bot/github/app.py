@@ -10,8 +10,7 @@ from bot.github.errors import bad_answer
 from bot.github.payloads.apps import AppShown, AttemptShown, HookShown, InstallationShown
 from bot.github.payloads.parsing import parse, parse_all
 from domain.errors import NotFound
-from domain.github.deliveries import AttemptsPage
-from domain.github.installations import InstallationState, find_missing
+from domain.github.installations import AttemptsPage, InstallationState, find_missing
 from domain.ports import DeliveryLog
 
 

@@ -17,9 +17,9 @@ from bot.github.settings import GitHubSettings, PersonalAccess
 from bot.github.tokens import AppSignature, GivenToken, InstallationTokens, Tokens
 from bot.github.transport import Answer, Tail, Transport
 from domain.errors import Forbidden, NotFound, Unauthorized, Unavailable
-from domain.github.importance import is_looking_on
 from domain.ports import Clock
 from domain.runs.run import RepositoryRef
+from safety.github_limits import is_looking_on
 
 T = TypeVar("T")
 Send = Callable[[Request], Awaitable[T]]

@@ -13,8 +13,7 @@ from bot.github.payloads.deployments import DeploymentShown, DeploymentStatusSho
 from bot.github.payloads.parsing import Created, parse, parse_all
 from bot.github.transport import Tail
 from domain.errors import NotFound
-from domain.github.checks import Job, WorkflowRun
-from domain.github.deployments import TASK, HostDeployment, HostDeploymentState, HostDeploymentStatus
+from domain.github.checks import TASK, HostDeployment, HostDeploymentState, HostDeploymentStatus, Job, WorkflowRun
 from domain.ports import Actions, Deployments
 from domain.runs.run import RepositoryRef
 from domain.value import Value

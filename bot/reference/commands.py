@@ -1,7 +1,6 @@
 """Writes ``docs/commands.md`` from the table of verbs that ``/forge help`` answers with."""
 
-from domain.slash.verbs import VERBS, Verb, find_role
-from domain.text.escaping import inline_code
+from domain.verbs import VERBS, Verb, find_role
 from messages.commands import render_verb
 
 _DISMISSES, _ASKS, _HAS_DONE = find_role(Verb.dismiss), find_role(Verb.ask), find_role(Verb.do)
@@ -51,8 +50,5 @@ Write `/forge VERB …` in a comment, a review or a reply to a finding. `/forge 
 
 def markdown() -> str:
     """The whole page."""
-    working = [render_verb(row) for row in VERBS.values() if row.works]
-    later = [f"- {inline_code(f'/forge {row.usage}')}: {row.meaning}" for row in VERBS.values() if not row.works]
     head = ["## All commands", "", "| command | minimum role | meaning |", "| --- | --- | --- |"]
-    then = ["", "## Understood, and answered with “not available yet”", ""]
-    return "\n".join([_INTRODUCTION, *head, *working, *(then if later else []), *later, ""])
+    return "\n".join([_INTRODUCTION, *head, *map(render_verb, VERBS.values()), ""])

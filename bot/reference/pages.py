@@ -11,7 +11,7 @@ from typing import cast
 
 from bot.reference import commands, conditions, protected, sample
 from domain import globs
-from domain.config import schema
+from domain.config import configuration
 from domain.config.presets import PRESETS, Values, flatten
 from pipeline.config.yaml import MAX_BYTES, MAX_DEPTH
 
@@ -55,7 +55,7 @@ unless they hold a range. Up to {globs.MOST} alternatives.
 
 def json_schema() -> str:
     """The JSON Schema as a file."""
-    return json.dumps(schema.build_schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(configuration.build_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def markdown() -> str:

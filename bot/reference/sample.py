@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
-from domain.config import schema
-from domain.config.schema import Schema
+from domain.config import configuration
+from domain.config.configuration import Schema
 
 _WIDTH = 112
 PAGES = {"linters": "review.md", "gates": "gates.md", "environments": "deployments.md", "targets": "notices.md"}
@@ -18,7 +18,7 @@ _WORDS_OF_YAML = {"true", "false", "null", "yes", "no", "on", "off"}
 
 def yaml() -> str:
     """The file. What a list or a name of your own may hold is shown in comments."""
-    sections = cast(dict[str, Schema], schema.build_schema()["properties"])
+    sections = cast(dict[str, Schema], configuration.build_schema()["properties"])
     return "\n".join(line for name, node in sections.items() for line in _key(name, node, "")) + "\n"
 
 
@@ -27,7 +27,7 @@ def _key(name: str, raw: Schema, said: str) -> Iterator[str]:
 
     :param said: what is said of the section that it is in.
     """
-    node = schema.drop_null(schema.resolve_reference(raw))
+    node = configuration.drop_null(configuration.resolve_reference(raw))
     if "properties" not in node:
         elsewhere = f" {PAGES[name]} shows one." if name in PAGES else ""
         yield from _explain(f"{name}: {_flow(node.get('default', _example(node)))}", _about(node, said) + elsewhere)
@@ -46,7 +46,7 @@ def _keys(node: Schema) -> Iterator[str]:
 
 def _entry(node: Schema) -> Iterator[str]:
     """An entry of a list of sections."""
-    entry = schema.resolve_reference(node.get("items", {}))
+    entry = configuration.resolve_reference(node.get("items", {}))
     if "properties" in entry:
         first, *others = _keys(entry)
         yield from (f"- {first}", *_indent(others))
@@ -64,7 +64,7 @@ def _defaults(node: Schema) -> dict[str, Any]:
 
 def _example(node: Schema) -> object:
     """A value of a key that has to be there."""
-    examples = schema.resolve_reference(node.get("items", node)).get("examples", ("…",))
+    examples = configuration.resolve_reference(node.get("items", node)).get("examples", ("…",))
     return [examples[0]] if "items" in node else examples[0]
 
 

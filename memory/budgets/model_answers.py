@@ -17,9 +17,9 @@ from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow
 from memory.db.tables.runs import RunRow
 from memory.ledger import ledger
-from messages.history import AgentTurn
-from safety import loop_detection
-from safety.loop_detection import Iteration, LoopStep
+from messages.changes import AgentTurn
+from safety import guards
+from safety.guards import Iteration, LoopStep
 
 ISSUE = "what was asked for"
 """The key of the issue's text as the run began with it: an edit while the run waits for its turn changes nothing."""
@@ -268,7 +268,7 @@ def _extract_turn(question: str, value: dict[str, Any]) -> dict[str, Any] | None
     """What is stored of a turn beside its answer; None if it is not a model's answer to a step."""
     if _KEY not in value:
         return None
-    return {_KEY: value[_KEY], _STEP: asdict(loop_detection.to_step(to_iteration(question, value)))}
+    return {_KEY: value[_KEY], _STEP: asdict(guards.to_step(to_iteration(question, value)))}
 
 
 async def load_newest(database: Database, run_id: str, most: int) -> tuple[Sequence[AgentTurn], int]:

@@ -6,7 +6,7 @@ from sqlalchemy import case, delete, func, select, update
 
 from memory.db.engine import Connection, Database, insert_new
 from memory.db.tables.deliveries import CommandCountRow
-from safety.review_quota import WINDOW, CommentCounts
+from safety.eligibility import WINDOW, CommentCounts
 
 
 async def count_comment(

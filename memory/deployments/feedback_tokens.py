@@ -18,7 +18,7 @@ from domain.value import Value
 from memory.db.engine import Connection, Database
 from memory.db.tables.deployments import FeedbackTokenRow
 from memory.ledger import ledger
-from safety.review_quota import BURST, ReportAllowance, ReportTurn, take_report
+from safety.eligibility import BURST, ReportAllowance, ReportTurn, take_report
 
 PREFIX = "forge_fb_"
 MOST_TOKENS = 10

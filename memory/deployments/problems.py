@@ -8,10 +8,20 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Select, case, delete, func, select, update
 
 from domain.deployments.deployment import DeploymentState
-from domain.deployments.feedback import AnomalyReport, AnyReport, ErrorReport, ProblemKind, make_fingerprint
-from domain.deployments.problems import ISSUE_WINDOW, MOST_ISSUES, MOST_OPEN, ProductionProblem, Suspect
+from domain.deployments.problems import (
+    ISSUE_WINDOW,
+    MOST_ISSUES,
+    MOST_OPEN,
+    AnomalyReport,
+    AnyReport,
+    ErrorReport,
+    ProblemKind,
+    ProductionProblem,
+    Suspect,
+    make_fingerprint,
+)
 from domain.events import EventType
-from domain.ids import new_id
+from domain.value import new_id
 from memory.db.engine import Connection, Database, insert_new
 from memory.db.tables.deployments import DeploymentRow, ProblemRow
 from memory.ledger import ledger

@@ -10,15 +10,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.commands import Sender
 from domain.events import EventType
 from domain.gates import digest
-from domain.ids import new_id
-from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Use, create_memory
-from domain.review.anchors import Anchor
+from domain.memories import Archived, Memory, MemoryKind, Origin, Use, create_memory
 from domain.review.avoidance import RULE, find_version
 from domain.review.feedback import SCOPE_TIME, DismissalScope, FeedbackStatement, FindingFeedback, Word
-from domain.review.findings import Finding, Layer, Severity
+from domain.review.findings import Anchor, Finding, Layer, Severity
 from domain.review.suppression import ONLY_DISMISSED, parent_folder
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
+from domain.value import new_id
 from memory.db.engine import Database
 from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
 from memory.db.tables.runs import RunRow

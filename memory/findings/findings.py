@@ -12,13 +12,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from domain.events import EventType
-from domain.ids import make_finding_id, new_id
 from domain.review.avoidance import RULE, DetectorRecord
 from domain.review.feedback import Word
 from domain.review.findings import CREDENTIAL, Finding
-from domain.review.inline_comments import Remark, split_topics
+from domain.review.review import Remark, split_topics
 from domain.review.suppression import UptakeRecord
 from domain.runs.run import Phase, ReasonCode, Run, RunState
+from domain.value import make_finding_id, new_id
 from memory.db.engine import Database
 from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
 from memory.db.tables.runs import RunRow

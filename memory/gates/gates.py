@@ -16,10 +16,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.errors import Superseded
 from domain.events import EventType
 from domain.gates import DecisionAttempt, Gate, GateDecision, GateRequest, GateState
-from domain.ids import new_id
 from domain.money import NO_EXTENSION
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
 from domain.text.redaction import PROCESS_REDACTOR
+from domain.value import new_id
 from memory.budgets import budgets
 from memory.db.engine import Connection, Database, insert_new
 from memory.db.tables.findings import GateRow

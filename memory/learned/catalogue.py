@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, String, cast, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import Event, EventType
-from domain.memories.memory import Archived, Memory, MemoryKind, make_content_key
+from domain.memories import Archived, Memory, MemoryKind, make_content_key
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.db.tables.findings import FeedbackRow

@@ -8,7 +8,7 @@ from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
-from domain.memories.memory import Archived, Use
+from domain.memories import Archived, Use
 from memory.db.engine import Database, insert_new
 from memory.db.tables.findings import FeedbackRow, is_dismissal
 from memory.db.tables.learned import MemoryRow, MemoryUseRow

@@ -9,9 +9,9 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
-from domain.memories.memory import Archived, Memory, MemoryKind, Origin, create_memory, make_content_key
-from domain.memories.memory_file import PATH, MemoryFileEntry
+from domain.memories import Archived, Memory, MemoryKind, Origin, create_memory, make_content_key
 from domain.runs.run import RepositoryRef
+from domain.text.memory_file import PATH, MemoryFileEntry
 from memory.db.engine import Database, insert_new
 from memory.db.tables.learned import MemoryRow
 from memory.db.tables.repositories import ConfigurationRow

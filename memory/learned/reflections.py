@@ -9,10 +9,10 @@ from sqlalchemy import and_, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
-from domain.ids import lowest_id_at
-from domain.memories.memory import Archived, Memory, Origin, Use, create_memory
+from domain.memories import Archived, Memory, Origin, Use, create_memory
 from domain.runs.run import Run
 from domain.text.redaction import redact_outgoing
+from domain.value import lowest_id_at
 from memory.db.engine import Database
 from memory.db.tables.learned import MemoryRow
 from memory.db.tables.ledger import EventRow

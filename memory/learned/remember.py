@@ -4,10 +4,10 @@ from datetime import datetime
 
 from sqlalchemy import select
 
+from domain import memories as deciding
 from domain.commands import Sender
 from domain.events import EventType
-from domain.memories import memory as deciding
-from domain.memories.memory import Archived, Memory, Origin, Use
+from domain.memories import Archived, Memory, Origin, Use
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.db.tables.learned import MemoryRow

@@ -10,10 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.commands import Sender
 from domain.events import Event, EventType
-from domain.ids import new_id
 from domain.notices import NOTICED
 from domain.runs.run import Phase, RepositoryRef, Run
 from domain.text.redaction import PROCESS_REDACTOR
+from domain.value import new_id
 from domain.verdicts import Check
 from memory.db.engine import PENDING_EVENTS, Connection, Database, number_in
 from memory.db.tables.deliveries import NoticedEventRow

@@ -26,8 +26,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from domain.ids import lowest_id_at
 from domain.runs.metrics import METRICS, Metric, Observation
+from domain.value import lowest_id_at
 from memory.db.engine import Utc
 from memory.db.functions import UtcDay
 from memory.db.tables.runs import RunRow

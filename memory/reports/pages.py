@@ -22,7 +22,7 @@ from memory.db.tables.repositories import RepositoryRow
 from memory.db.tables.runs import PullRequestRow, RunRow
 from memory.gates.gates import parse_gate
 from memory.runs.checkpoints import load_reviews
-from messages.history import AgentTurn
+from messages.changes import AgentTurn
 from safety.automation_level import START
 
 T = TypeVar("T")

@@ -18,8 +18,8 @@ from sqlalchemy.orm import aliased
 from domain.config.configuration import Audit
 from domain.events import EventType
 from domain.gates import GateState
-from domain.ids import lowest_id_at
 from domain.runs.run import RunState
+from domain.value import lowest_id_at
 from memory.db.engine import Database, TableRow, number_in
 from memory.db.tables.deliveries import (
     BranchPushRow,
@@ -39,7 +39,7 @@ from memory.db.tables.runs import CheckpointRow, OutboxRow, PullRequestRow, Reco
 from memory.reservations.reservations import RESERVED
 from memory.runs.outbox import APPROVAL
 from safety.allowed_actions import Action
-from safety.review_quota import WINDOW
+from safety.eligibility import WINDOW
 
 USUAL_DAYS = Audit().retention_days
 CODE_RETENTION = timedelta(days=14)

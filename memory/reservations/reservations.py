@@ -12,7 +12,6 @@ from sqlalchemy import ColumnElement, bindparam, case, func, insert, select, upd
 
 from domain.config.limits import Breakers
 from domain.events import EventType
-from domain.ids import new_id
 from domain.money import (
     MICRO,
     NO_CEILINGS,
@@ -29,6 +28,7 @@ from domain.money import (
 )
 from domain.ports import Clock
 from domain.runs.run import Phase, Run
+from domain.value import new_id
 from domain.verdicts import BreakerState, Check
 from memory.budgets.budgets import load_circuit, store_circuit
 from memory.db.engine import PLANNED_ONCE, Connection, Database

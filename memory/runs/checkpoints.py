@@ -10,15 +10,14 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
-from domain.ids import new_id
 from domain.review.findings import Finding
 from domain.review.review import Conclusion, Review
 from domain.review.suppression import SuppressedFinding
-from domain.runs.baseline import Baseline
-from domain.runs.earlier_tests import EarlierTests
+from domain.runs.earlier_tests import Baseline, EarlierTests
 from domain.runs.next_step import SendBack
 from domain.runs.plan import RatedPlan, count_versions
 from domain.runs.run import Phase, ReasonCode, Run, RunState
+from domain.value import new_id
 from memory.db.engine import Database
 from memory.db.tables.runs import CheckpointRow, RecoveryRow, RunRow, WorkCheckpointRow
 from memory.findings import findings

@@ -8,8 +8,8 @@ from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.errors import Superseded
-from domain.ids import new_id
 from domain.runs.run import Run
+from domain.value import new_id
 from memory.db.engine import Database, insert_new
 from memory.db.tables.runs import OutboxRow, PullRequestRow, RunRow
 

@@ -10,10 +10,10 @@ from datetime import datetime
 from pydantic import JsonValue
 from sqlalchemy import select
 
-from domain.ids import new_id
 from domain.runs.coverage import BaseCoverage
 from domain.runs.earlier_tests import BaseRun, EarlierTests
 from domain.runs.run import Run
+from domain.value import new_id
 from memory.db.engine import Database
 from memory.db.tables.runs import CheckpointRow, RunRow
 

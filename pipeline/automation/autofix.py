@@ -11,7 +11,7 @@ from domain.value import Value
 from memory.repositories import automation_level
 from memory.runs import outbox, runs
 from messages import automation as automation_texts
-from messages.pushes import explain_refused_push
+from messages.pull_request import explain_refused_push
 from pipeline.automation.preconditions import Preconditions, load_preconditions
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services

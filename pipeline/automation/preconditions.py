@@ -13,9 +13,8 @@ from messages import automation as automation_texts
 from pipeline.checkout import find_base, has_same_merge_base
 from pipeline.config.loading import load_live
 from pipeline.context import Services
-from safety.allowed_actions import ActionFacts
+from safety.allowed_actions import ActionFacts, ChecksState, RequiredChecks, evaluate_checks
 from safety.gates import list_protected
-from safety.required_checks import ChecksState, RequiredChecks, evaluate_checks
 
 TAKEN_OVER = "another review or a person's command took over."
 

@@ -6,20 +6,20 @@ from agents.llm.models import LanguageModel, ModelTier
 from agents.review.overview import look_at_repository
 from domain.commands import WelcomeRepositories
 from domain.config.configuration import Configuration
-from domain.config.review import ReadMode
+from domain.config.sections import ReadMode
 from domain.errors import CodeAccessError, CodeHostError, Forbidden, NotFound, Unprocessable
 from domain.github.installations import RepositoryOverview, WelcomeWay, find_missing
 from domain.runs.run import REVIEW_CHECK, RepositoryRef, Run
 from domain.value import Value
 from memory.repositories import welcomes
-from messages import welcome as texts
+from messages import deliveries
 from pipeline.automation.level import load_level
 from pipeline.config import loading
 from pipeline.context import DeliveryContext, Services
 from pipeline.publishing.issue_comment import open_issue
 from pipeline.verdicts.update import load_welcome
 from safety.allowed_actions import Action, ActionFacts, allows
-from safety.welcome import choose_way, is_flood
+from safety.eligibility import choose_way, is_flood
 
 log = structlog.get_logger(__name__)
 
@@ -39,7 +39,7 @@ class _Reception(Value):
 async def welcome_repositories(context: DeliveryContext, command: WelcomeRepositories) -> str:
     """Welcome every repository that was not welcomed before; how that ended."""
     if context.services.welcome.most is WelcomeWay.off:
-        return texts.OFF
+        return deliveries.OFF
     if is_flood(len(command.repositories), chosen=command.is_chosen):
         # They are left to their first reviews. GitHub is asked nothing: there may be a thousand.
         noted = await context.journal.step(
@@ -50,9 +50,9 @@ async def welcome_repositories(context: DeliveryContext, command: WelcomeReposit
             WelcomeWay.check,
             context.guid,
         )
-        return texts.describe_outcome(0, noted)
+        return deliveries.describe_outcome(0, noted)
     ways = [await _welcome(context, each) for each in command.repositories]
-    return texts.describe_outcome(ways.count(WelcomeWay.issue), ways.count(WelcomeWay.check))
+    return deliveries.describe_outcome(ways.count(WelcomeWay.issue), ways.count(WelcomeWay.check))
 
 
 async def _welcome(context: DeliveryContext, repository: RepositoryRef) -> WelcomeWay | None:
@@ -103,8 +103,8 @@ async def _tell(context: DeliveryContext, repository: RepositoryRef, overview: R
     services = context.services
     marker = services.markers.make(_KIND, str(repository.id))
     try:
-        body = texts.render_issue(overview, marker)
-        await open_issue(services, repository, f"{_KIND} {repository.id}", marker, texts.TITLE, body)
+        body = deliveries.render_issue(overview, marker)
+        await open_issue(services, repository, f"{_KIND} {repository.id}", marker, deliveries.TITLE, body)
     except (Forbidden, NotFound, Unprocessable) as error:
         log.info("welcome.issue_refused", repository=repository.id, error=str(error))
         return await _put_off(context, repository)

@@ -21,8 +21,7 @@ from pipeline.automation.preconditions import TAKEN_OVER
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import AUTOMATE, enqueue
-from safety.allowed_actions import Action, allows
-from safety.required_checks import ChecksState
+from safety.allowed_actions import Action, ChecksState, allows
 
 log = structlog.get_logger(__name__)
 

@@ -4,10 +4,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Literal, NamedTuple
 
-from domain.config.configuration import Configuration
-from domain.config.mistakes import Mistake
+from domain.config.configuration import ADDRESS, Configuration
 from domain.config.presets import NOTHING, Values, apply_ceilings, build, flatten
-from domain.config.schema import ADDRESS
+from domain.config.values import Mistake
 from domain.github.checks import Annotation
 from domain.review.review import Conclusion
 from domain.runs.run import RepositoryRef

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
-from domain.config.configuration import Configuration, Preset
-from domain.config.contradictions import find_contradictions
+from domain.config.configuration import Configuration, Preset, find_contradictions
 from domain.config.presets import (
     NOTHING,
     Values,
@@ -52,7 +51,7 @@ class _LoadedFile:
     """One file; ``values`` is None if there is no file, or it was never valid.
 
     :param protects: protections of invalid versions, which stay effective; see
-        :func:`domain.config.presets.extract_protections`.
+        :func:`domain.config.limits.extract_protections`.
     """
 
     values: Values | None = None

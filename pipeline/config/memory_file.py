@@ -3,12 +3,12 @@
 from datetime import datetime
 from functools import reduce
 
-from domain.config.mistakes import Mistake
+from domain.config.values import Mistake
 from domain.errors import Behind, NotFound
 from domain.github.checks import Annotation
-from domain.memories.memory_file import PATH, ParsedFile, parse
 from domain.review.review import Conclusion
 from domain.runs.run import RepositoryRef
+from domain.text.memory_file import PATH, ParsedFile, parse
 from memory.learned import memory_file
 from memory.learned.memory_file import FileState
 from messages import memory_file as texts

@@ -6,7 +6,7 @@ from domain.commands import Repeat, ReviewPullRequest
 from domain.errors import CodeAccessError, NotFound
 from domain.github.commits import Push, Pusher
 from domain.github.conversation import AskedIssue
-from domain.github.deliveries import EventSnapshot, is_edited
+from domain.github.installations import EventSnapshot, is_edited
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import ExecutionMode, ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.text.redaction import redact_outgoing
@@ -21,7 +21,7 @@ from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import find_base, has_same_merge_base
 from pipeline.context import Services
 from pipeline.verdicts.settings import refresh_configuration
-from safety.required_checks import check_name
+from safety.allowed_actions import check_name
 
 log = structlog.get_logger(__name__)
 

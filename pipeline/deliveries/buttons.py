@@ -3,8 +3,8 @@
 from domain.commands import DecideGate, Sender, SteerDeployment
 from domain.deployments.deployment import Deployment, DeploymentState, Wish
 from domain.gates import Choice
-from domain.slash.commands import Deploy
-from domain.slash.verbs import VERBS, Verb
+from domain.slash import Deploy
+from domain.verbs import VERBS, Verb
 from memory.deployments import deployments
 from memory.gates import gates
 from memory.runs import runs
@@ -20,7 +20,7 @@ from pipeline.gates.actor import load_actor, record_refusal
 from pipeline.gates.ask import refresh_gate
 from pipeline.gates.decide import GateAnswer, decide_gate
 from safety.authorization import authorise
-from safety.deployment_gates import HOLD
+from safety.avoidance_gates import HOLD
 
 
 async def press_gate(context: DeliveryContext, command: DecideGate) -> str:

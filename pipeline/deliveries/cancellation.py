@@ -9,8 +9,7 @@ import structlog
 
 from domain.commands import EndInstallation, EndIssue, EndPullRequest, ResumeInstallation
 from domain.errors import Behind, CodeHostError
-from domain.github.deliveries import EventSnapshot
-from domain.github.installations import InstallationState
+from domain.github.installations import EventSnapshot, InstallationState
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import ReasonCode, RepositoryRef, Run
 from domain.value import Value

@@ -9,9 +9,9 @@ import structlog
 
 from domain.commands import LabelledIssue, Repeat, ReviewCheckedHead, ReviewPullRequest
 from domain.errors import Forbidden, NotAllowed, NotFound, Unprocessable
-from domain.github.deliveries import EventSnapshot
+from domain.github.installations import EventSnapshot
 from domain.runs.run import ExecutionMode, NotStarted, RepositoryRef, Resumed, Run, RunStart, RunState, Started, Trigger
-from domain.slash.commands import AskReview, RunIssue
+from domain.slash import AskReview, RunIssue
 from memory.repositories import permits
 from memory.runs import runs
 from messages import commands as command_texts

@@ -26,8 +26,8 @@ from pipeline.checkout import fetch_commits
 from pipeline.config import loading
 from pipeline.context import Services
 from safety.gates import list_protected
+from workspace.conflicts import is_merge_of
 from workspace.git import Unrelated
-from workspace.merges import is_merge_of
 from workspace.mirror import Mirror
 
 Kept = TypeVar("Kept", bound=Value)

@@ -11,12 +11,12 @@ from datetime import timedelta
 from dbos import DBOSClient
 
 from domain.config.configuration import Configuration
-from domain.deployments.feedback import AnyReport
+from domain.deployments.problems import AnyReport
 from domain.errors import DatabaseUnavailable
-from domain.ids import new_id
 from domain.money import Ceilings
 from domain.ports import Clock
 from domain.runs.run import RepositoryRef
+from domain.value import new_id
 from memory.db.engine import Connection, Database
 from memory.deployments import feedback_tokens, problems
 from memory.deployments.feedback_tokens import FeedbackToken

@@ -8,7 +8,7 @@ import structlog
 from domain.deployments.problems import ProductionProblem
 from domain.errors import CodeAccessError, CodeHostError, RateLimited
 from domain.github.pull_requests import PullRequest
-from domain.memories.memory import MemoryKind, Origin, create_memory
+from domain.memories import MemoryKind, Origin, create_memory
 from domain.runs.run import RepositoryRef
 from domain.text.description import list_closed_issues
 from memory.deployments import problems

@@ -20,7 +20,7 @@ from domain.deployments.health import (
 )
 from domain.errors import Unprocessable
 from domain.gates import Gate, GateState
-from domain.github.deployments import HostDeploymentState
+from domain.github.checks import HostDeploymentState
 from domain.runs.run import ReasonCode
 from domain.value import Value
 from domain.verdicts import Reason
@@ -33,7 +33,7 @@ from pipeline.deployment.status import DeploymentStatus
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.publishing.deployment_record import GitHubRecord
 from pipeline.run_context import RunContext
-from safety.deployment_gates import HOLD, request_hold
+from safety.avoidance_gates import HOLD, request_hold
 
 _Judge = Callable[[Sequence[Look]], StageHealth]
 _ACCEPTED = frozenset({Health.degraded, Health.unknown})

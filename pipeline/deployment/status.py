@@ -33,7 +33,7 @@ from pipeline.publishing.deployment_record import (
 )
 from pipeline.run_context import RunContext
 from safety.allowed_actions import Action, ActionDecision, ActionFacts, allows
-from safety.deployment_gates import STAGING, explain_cause, request_production, request_staging
+from safety.avoidance_gates import PRODUCTION, STAGING, explain_cause, request_deployment
 from safety.gates import list_custom
 
 
@@ -243,14 +243,14 @@ class DeploymentGates:
             return custom
         if self._is_production:
             cause = explain_cause(deployment.cause, self.plan.requester or "Somebody")
-            return [request_production(*about, [cause], await self._render_question()), *custom]
+            return [request_deployment(PRODUCTION, *about, cause, await self._render_question()), *custom]
         allowed = await self._evaluate_level()
         was_asked = any(gate.name == STAGING for gate in known)  # a level that rose since answers nothing
         if allowed is not None and (was_asked or not allowed.allowed):
-            return [request_staging(*about, allowed.reason, await self._render_question()), *custom]
+            return [request_deployment(STAGING, *about, allowed.reason, await self._render_question()), *custom]
         if self.plan.refused:  # whoever asked for this may not know
             refused = Reason(code="deployment.refused", text=f"{', '.join(self.plan.refused)} here before")
-            return [request_staging(*about, refused, await self._render_question()), *custom]
+            return [request_deployment(STAGING, *about, refused, await self._render_question()), *custom]
         return custom
 
     async def _evaluate_level(self) -> ActionDecision | None:

@@ -23,7 +23,7 @@ from pipeline.deployment.status import DeploymentGates, DeploymentStatus
 from pipeline.gates.ask import show_gates
 from pipeline.run_context import RunContext, run_while_current
 from pipeline.runs.lifecycle import RunWorkflow, enter_phase, leave_phase
-from safety.required_checks import ChecksState, RequiredChecks, evaluate_checks
+from safety.allowed_actions import ChecksState, RequiredChecks, evaluate_checks
 
 _LOOK_PAUSE = timedelta(seconds=30)
 _LOOKS = 120  # an hour in all

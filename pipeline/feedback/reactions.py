@@ -11,12 +11,12 @@ from domain.errors import CodeAccessError, CodeHostError, RateLimited
 from domain.events import EventType
 from domain.github.conversation import Thumb, ThumbGiven
 from domain.github.pull_requests import PullRequest
-from domain.memories.memory import Use
+from domain.memories import Use
 from domain.review.feedback import classify_uptake
 from domain.review.findings import Finding
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run
-from domain.slash.commands import Dismiss
+from domain.slash import Dismiss
 from memory.findings import feedback, findings
 from memory.learned import memories
 from memory.ledger import ledger

@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from domain.commands import Sender
-from domain.github.deliveries import EventSnapshot
+from domain.github.installations import EventSnapshot
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import RepositoryRef
-from domain.slash.commands import SlashCommand
-from domain.slash.verbs import VERBS
+from domain.slash import SlashCommand
 from domain.value import Value
+from domain.verbs import VERBS
 from memory.deliveries import command_counts
 from memory.ledger import ledger
 from memory.repositories import permits
@@ -26,7 +26,7 @@ from safety.authorization import (
     refuse_role,
 )
 from safety.authorship import Authorship, Doubt
-from safety.review_quota import over_comment_quota
+from safety.eligibility import over_comment_quota
 
 _WHOLE_HEAD_GATE = "human_review"  # asked where nothing blocks, so who approves there accepts the whole head
 

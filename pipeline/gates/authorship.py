@@ -22,7 +22,7 @@ from pipeline.config import loading
 from pipeline.context import Services
 from safety.authorship import Authorship, Contribution, Doubt, EarlierHeads, HeadApproval, find_parts, list_overwriting
 from safety.eligibility import is_listed
-from workspace.merges import has_same_change, is_clean_merge, list_own_commits
+from workspace.conflicts import has_same_change, is_clean_merge, list_own_commits
 from workspace.mirror import Mirror
 
 _WORKFLOWS = "github-actions[bot]"  # as which the jobs of GitHub Actions push

@@ -10,7 +10,7 @@ from domain.github.pull_requests import PullRequest
 from domain.money import NO_EXTENSION, BudgetExtension
 from domain.review.review import RiskLevel
 from domain.runs.run import RepositoryRef, Trigger
-from domain.slash.commands import Approve, Delegate, Reject, SlashCommand
+from domain.slash import Approve, Delegate, Reject, SlashCommand
 from memory.deployments import deployments
 from memory.gates import gates
 from memory.ledger import ledger

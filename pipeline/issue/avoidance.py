@@ -6,15 +6,14 @@ import structlog
 
 from agents.review.checks.avoidance import VersionPair, detect, detect_in_pairs
 from domain.config.configuration import Configuration
-from domain.config.gates import AvoidanceReaction
+from domain.config.sections import AvoidanceReaction
 from domain.github.commits import Signature
 from domain.review.avoidance import Avoidance
 from domain.review.changes import Change
 from domain.runs.earlier_tests import EarlierTests
-from domain.runs.patches import ChangeSet
+from domain.runs.patches import MOST_FIXES, ChangeSet, RequiredFix
 from domain.runs.recovery import HiddenFailure, list_certain_failures, list_hidden
 from domain.runs.run import Run
-from domain.runs.task_result import MOST_FIXES, RequiredFix
 from domain.value import Value
 from memory.db.engine import Database
 from memory.runs import outbox

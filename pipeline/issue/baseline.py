@@ -4,11 +4,11 @@ import asyncio
 
 from agents.testing.failures import classify_failures
 from domain.gates import GateState, digest
-from domain.runs.baseline import Baseline, build_baseline
+from domain.runs.earlier_tests import Baseline, build_baseline
 from domain.runs.run import Trigger
 from domain.runs.testing import TestRun, shows_nothing
 from memory.runs import checkpoints
-from messages import baseline as baseline_texts
+from messages import earlier_tests as baseline_texts
 from pipeline.issue.head_examination import BaseCoverages
 from pipeline.issue.help_needed import HelpGate
 from pipeline.issue.issue_input import IssueRunInput

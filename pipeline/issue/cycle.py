@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from domain.runs.next_step import NextStep, PullRequestState, SendBack, VerificationState, next_step
+from domain.runs.patches import MOST_FIXES
 from domain.runs.run import Phase, ReasonCode, RunState
-from domain.runs.task_result import MOST_FIXES
 from memory.runs import checkpoints, waits
 from messages import pull_request as pull_request_texts
 from messages.plan import StepState

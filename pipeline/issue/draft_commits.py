@@ -9,9 +9,8 @@ from domain.gates import BUDGET_GATES
 from domain.github.commits import Signature
 from domain.paths import is_test
 from domain.runs.next_step import SendBack
-from domain.runs.patches import NO_CHANGES, Areas, ChangeSet, select_blocking
+from domain.runs.patches import NO_CHANGES, Areas, ChangeSet, Worked, select_blocking
 from domain.runs.plan import Task
-from domain.runs.task_result import Worked
 from memory.gates import gates
 from memory.runs import checkpoints
 from pipeline.durable.journal import run_outside_journal

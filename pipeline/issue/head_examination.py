@@ -9,7 +9,7 @@ from agents.testing.coverage import UNREADABLE, find_coverage_loss
 from agents.testing.failures import classify_failures
 from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
-from domain.config.gates import AvoidanceReaction
+from domain.config.sections import AvoidanceReaction
 from domain.gates import digest
 from domain.review.avoidance import Avoidance, list_certain
 from domain.review.changes import Change
@@ -25,7 +25,7 @@ from domain.runs.coverage import (
     is_worth_a_base,
 )
 from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTests
-from domain.runs.task_result import RequiredFix, list_required_fixes
+from domain.runs.patches import RequiredFix, list_required_fixes
 from domain.runs.testing import Analysis, FailureClass, SuiteVerdict, TestRun, decide_verdict
 from domain.value import Value
 from memory.runs import tested_bases

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from domain.config.configuration import Configuration
 from domain.gates import Gate, GateRequest, GateState, Option, digest
-from domain.runs.baseline import Baseline
+from domain.runs.earlier_tests import Baseline
 from domain.runs.next_step import PullRequestState, SendBack, would_repeat
+from domain.runs.patches import RequiredFix
 from domain.runs.plan import Task
 from domain.runs.run import Phase
-from domain.runs.task_result import RequiredFix
 from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
-from messages import baseline as baseline_texts
+from messages import earlier_tests as baseline_texts
 from pipeline.gates.ask import open_gate
 from pipeline.issue.coding.work_item import describe_recent
 from pipeline.issue.plan_approval import ask

@@ -9,10 +9,10 @@ from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.loop.loop import Done, Stopped, Stuck
 from domain.config.configuration import Configuration
 from domain.runs.next_step import SendBack
+from domain.runs.patches import Worked
 from domain.runs.plan import TaskId, sort_tasks
 from domain.runs.recovery import AgentMake
 from domain.runs.run import Phase
-from domain.runs.task_result import Worked
 from messages import pull_request as pull_request_texts
 from pipeline.durable.journal import run_outside_journal
 from pipeline.issue.coding.external_agent import ExternalAgent

@@ -10,7 +10,7 @@ from domain.config.configuration import Configuration
 from domain.github.conversation import AskedIssue, Issue, IssueComment
 from domain.globs import matches
 from domain.review.reading import Conventions
-from domain.runs.baseline import Baseline
+from domain.runs.earlier_tests import Baseline
 from domain.runs.plan import Plan, RatedPlan, count_versions
 from domain.runs.run import ReasonCode, Trigger
 from domain.text.redaction import redact_outgoing

@@ -6,7 +6,7 @@ from agents.coding.planner import build_agent, build_assignment
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.loop.loop import Done, Stopped, Stuck, run_agent
 from domain.config.configuration import Configuration
-from domain.runs.baseline import Baseline
+from domain.runs.earlier_tests import Baseline
 from domain.runs.plan import Plan, Planned, RatedPlan
 from domain.runs.run import Phase, ReasonCode, RunState, Trigger
 from domain.text.redaction import redact_outgoing

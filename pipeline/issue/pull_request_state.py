@@ -11,8 +11,8 @@ from domain.review.findings import Finding, Severity
 from domain.review.review import Conclusion, Review
 from domain.runs.earlier_tests import EarlierTest
 from domain.runs.next_step import MAX_SEND_BACKS, HeadOwner, PullRequestState, ReviewState, SendBack, VerificationState
+from domain.runs.patches import RequiredFix
 from domain.runs.run import Phase, ReasonCode, Run, RunState
-from domain.runs.task_result import RequiredFix
 from domain.runs.testing import SuiteVerdict
 from memory.runs import checkpoints, runs
 from messages import pull_request as pull_request_texts

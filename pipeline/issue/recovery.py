@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from agents.coding.recovery import RecoveryTask, build_recovery_task
 from domain.config.configuration import Configuration
 from domain.gates import Choice, Gate, GateState, digest
-from domain.ids import new_id
 from domain.runs import recovery
 from domain.runs.patches import ChangeSet
 from domain.runs.recovery import AgentMake, Caught, HiddenFailure, RecoveryAttempt, RecoveryOutcome
 from domain.runs.run import Phase, ReasonCode, RunState
+from domain.value import new_id
 from memory.budgets import model_answers
 from memory.runs import checkpoints, recoveries
 from messages import recovery as texts

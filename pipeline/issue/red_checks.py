@@ -11,8 +11,8 @@ from domain.config.configuration import Configuration
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.checks import SLUG, TESTING_EVENTS, FailingCheck, WorkflowRun
 from domain.runs.output_lines import pick_telling_line
+from domain.runs.patches import RED_CHECK, RequiredFix
 from domain.runs.run import RepositoryRef, Run
-from domain.runs.task_result import RED_CHECK, RequiredFix
 from domain.runs.testing import TestRun
 from domain.text.redaction import redact_outgoing
 from domain.value import Value

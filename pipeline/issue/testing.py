@@ -9,7 +9,7 @@ from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.gates import digest
 from domain.review.review import RiskLevel
-from domain.runs.baseline import Baseline
+from domain.runs.earlier_tests import Baseline
 from domain.runs.run import Phase
 from domain.runs.testing import SuiteVerdict
 from domain.text.redaction import redact_outgoing

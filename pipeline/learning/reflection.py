@@ -25,8 +25,7 @@ from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.learning.reflection_input import ReflectionInput, load_input
 from pipeline.model_calls.budget import build_side_budget
-from safety.learning_screening import screen_learnings
-from safety.reflection_triggers import Moment
+from safety.learning_screening import Moment, screen_learnings
 
 log = structlog.get_logger(__name__)
 

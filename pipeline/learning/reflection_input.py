@@ -18,7 +18,7 @@ from memory.runs import checkpoints, runs
 from pipeline.config.loading import load_live
 from pipeline.context import Services
 from pipeline.durable.queues import REFLECT, enqueue
-from safety.reflection_triggers import OURS, Moment, ReflectionFacts, find_moments, find_obstacle, most_kept
+from safety.learning_screening import OURS, Moment, ReflectionFacts, find_moments, find_obstacle, most_kept
 
 _OVERLAP = timedelta(minutes=1)
 """Each sweep reads this much of the ledger again: transactions do not end in the order in which they started."""

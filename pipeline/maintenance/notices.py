@@ -9,20 +9,19 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from domain.config.notify import NotifiedTarget
+from domain.config.sections import NotifiedTarget
 from domain.errors import DatabaseUnavailable, ForgeError, OutboundFailed, OutboundRefused
 from domain.events import EventType
-from domain.ids import new_id
 from domain.notices import Notice, NoticeFormat, NoticeTarget, NoticeType, chooses, make_key, parse_key, sign
 from domain.ports import Clock, Outbound
 from domain.runs.run import RepositoryRef
+from domain.value import new_id
 from memory.db.engine import Database
 from memory.deliveries.notices import notices, targets
 from memory.deliveries.notices.notices import FAILED, SENT, AddressedNotice, NoticedEvent, StoredNotice
 from memory.deliveries.notices.targets import TargetState
 from memory.gates import gates
-from messages.notice_formats import render
-from messages.notices import build_notice, plain, sum_up
+from messages.notices import build_notice, plain, render, sum_up
 from pipeline.config import loading
 from pipeline.context import Services
 from safety.notices import GIVEN_UP_AFTER, SendOutcome, SendVerdict, judge_answer, judge_failure

@@ -18,8 +18,7 @@ from memory.ledger import ledger
 from memory.repositories import permits
 from memory.reservations.call_facts import RunCallFacts
 from safety import breakers, guards
-from safety.guards import GuardLimits, TaskKind
-from safety.loop_detection import LoopStep
+from safety.guards import GuardLimits, LoopStep, TaskKind
 
 _SIDE_KEYS = (reflection.KEY, replies.KEY, explanations.KEY, CONVENTIONS_KEY)
 """Prefixes of the keys of calls beside a run."""

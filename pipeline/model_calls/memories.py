@@ -7,7 +7,7 @@ from agents.llm.client import embed
 from agents.llm.models import Embedding
 from agents.reflection import PromptContext
 from domain.config.configuration import Configuration
-from domain.memories.memory import Memory, Use
+from domain.memories import Memory, Use
 from domain.ports import ModelBudget
 from domain.runs.run import Phase, Run
 from domain.text.redaction import redact_outgoing

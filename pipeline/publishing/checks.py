@@ -19,7 +19,7 @@ from messages import review as review_texts
 from messages.review import CheckText
 from pipeline.context import Services
 from pipeline.publishing.publisher import NO_ID, PostLater, answer_once, post_progress_once, write_once
-from safety.required_checks import is_required
+from safety.allowed_actions import is_required
 
 _MOST_ASKED = 20  # branches, in one reading
 

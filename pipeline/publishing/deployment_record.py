@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from domain.deployments.deployment import CHECK_ID_PREFIX, Deployment, DeploymentState, Wish
 from domain.errors import CodeHostError, Forbidden, NotFound, RateLimited
-from domain.github.checks import Button, CheckRun
-from domain.github.deployments import HostDeploymentState
+from domain.github.checks import Button, CheckRun, HostDeploymentState
 from domain.review.review import Conclusion
 from domain.runs.run import ReasonCode, Run
 from memory.deployments import deployments

@@ -9,7 +9,6 @@ import structlog
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.gates import CHECK_ID_PREFIX, Choice, Gate, GateState
 from domain.github.checks import Button, CheckRun
-from domain.github.importance import Importance, use_importance
 from domain.review.review import Conclusion
 from domain.runs.run import Run
 from domain.text.redaction import redact_outgoing
@@ -20,6 +19,7 @@ from pipeline.context import Services
 from pipeline.publishing.checks import build_check, complete_check, ensure_check
 from pipeline.publishing.comments import ensure_comment
 from pipeline.publishing.publisher import NO_ID, write_once
+from safety.github_limits import Importance, use_importance
 
 log = structlog.get_logger(__name__)
 

@@ -20,12 +20,12 @@ from domain.errors import (
     Superseded,
     Unprocessable,
 )
-from domain.github.importance import Importance, use_importance
 from domain.runs.run import Run
 from memory.db.engine import Database
 from memory.process import halts
 from memory.runs import outbox, runs
 from pipeline.context import Services
+from safety.github_limits import Importance, use_importance
 
 Write = Callable[[], Awaitable[int]]
 """Makes a write; the id of the object on GitHub, or :data:`NO_ID`."""

@@ -17,9 +17,8 @@ from memory.deliveries import pushes
 from memory.runs import outbox
 from pipeline.context import Services
 from pipeline.publishing.publisher import NO_ID, Find, write_once
-from workspace.commits import CannotCommit
+from workspace.commits import BranchMoved, CannotCommit, Pushed, PushRejected
 from workspace.mirror import Mirror
-from workspace.push_result import BranchMoved, Pushed, PushRejected
 
 log = structlog.get_logger(__name__)
 

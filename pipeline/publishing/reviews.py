@@ -10,10 +10,9 @@ from domain.errors import Behind, NotFound, Unprocessable
 from domain.github.pull_requests import DraftReview, InlineComment, ReviewEvent
 from domain.ports import CodeHost
 from domain.review.findings import Finding, Severity
-from domain.review.inline_comments import Remark, group_remarks
-from domain.review.review import Review
+from domain.review.review import Remark, Review, group_remarks
 from domain.runs.run import RepositoryRef, Run
-from domain.text.markers import Markers
+from domain.text.escaping import Markers
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from memory.findings import findings

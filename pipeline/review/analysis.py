@@ -27,8 +27,8 @@ from pipeline.run_context import run_while_current
 from pipeline.verdicts.settings import RunSettings, is_own_pull_request
 from pipeline.verdicts.suppression import apply_dismissals
 from safety.eligibility import NEWCOMERS
-from safety.review_update import with_history
 from safety.risk import PullRequestAuthor
+from safety.suppression import with_history
 
 
 async def run_checks(services: Services, run: Run, settings: RunSettings) -> CheckedChange:

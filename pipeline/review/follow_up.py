@@ -6,7 +6,6 @@ from functools import partial
 import structlog
 
 from domain.errors import Forbidden, ForgeError, NotFound, Unprocessable
-from domain.github.importance import Importance, use_importance
 from domain.runs.run import Run
 from memory.findings import feedback
 from memory.runs import checkpoints, runs
@@ -23,6 +22,7 @@ from pipeline.verdicts import threads
 from pipeline.verdicts.settings import RunSettings
 from pipeline.verdicts.threads import settle_found_gone
 from pipeline.verdicts.update import update_verdict
+from safety.github_limits import Importance, use_importance
 
 log = structlog.get_logger(__name__)
 

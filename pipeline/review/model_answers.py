@@ -18,9 +18,9 @@ from agents.review.model.layer import (
 from agents.review.model.related import RelatedCode
 from agents.review.syntax import drop_unfit
 from agents.toolbox import Toolbox
-from domain.config.review import ReviewSettings
+from domain.config.sections import ReviewSettings
 from domain.globs import matches
-from domain.memories.memory import Memory
+from domain.memories import Memory
 from domain.review.avoidance import CERTAIN, RULE
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, Severity, place_on_diff

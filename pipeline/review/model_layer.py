@@ -8,7 +8,7 @@ from agents.llm.models import Unusable
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, ModelPart, skip_model
 from domain.config.configuration import Configuration
-from domain.config.review import ReadMode
+from domain.config.sections import ReadMode
 from domain.review.findings import Finding
 from domain.runs.run import Phase
 from memory.repositories import permits

@@ -14,9 +14,8 @@ from agents.review.model.questions import QuestionPlan
 from agents.testing.reproduction.run import EndingKind, WrittenTest, run_reproduction, try_with, write_again
 from agents.testing.tester import Tester
 from domain.gates import digest
-from domain.review.findings import Finding, remove_place
+from domain.review.findings import Finding, Proof, ProofOutcome, remove_place
 from domain.review.identity import find_again
-from domain.review.proof import Proof, ProofOutcome
 from domain.text.redaction import holds_secret
 from messages import proofs as texts
 from messages.review import render_progress

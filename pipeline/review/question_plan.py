@@ -21,7 +21,7 @@ from agents.review.model.layer import (
     keep_rules,
 )
 from domain.config.configuration import Configuration
-from domain.config.review import ReviewSettings
+from domain.config.sections import ReviewSettings
 from domain.errors import CodeAccessError
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding

@@ -28,14 +28,14 @@ from agents.review.model.layer import (
 )
 from agents.review.model.proof import MOST_PROVED, soften_unshown
 from domain.config.configuration import Configuration
-from domain.config.review import ReviewSettings
+from domain.config.sections import ReviewSettings
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
 from domain.review.reading import Effort, HeldConventions, LookUps
 from domain.review.review import LayerReport, ToolRun
-from domain.slash.verbs import Verb, find_role
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
+from domain.verbs import Verb, find_role
 from pipeline.review.model_answers import AssessedAnswers, weigh_claims
 from pipeline.review.question_plan import NOT_ASKED, ConventionAnswers, PreparedQuestions, hold_against_conventions
 from safety.impact import is_late

@@ -11,7 +11,6 @@ from functools import partial
 from domain.config.configuration import Configuration
 from domain.errors import ForgeError, LeftOut
 from domain.gates import Gate
-from domain.github.importance import Importance, use_importance
 from domain.review.findings import Finding
 from domain.review.review import Conclusion
 from domain.runs.run import Trigger

@@ -8,8 +8,7 @@ import structlog
 from agents.review.layers import CheckedChange, ModelPart
 from domain.errors import Forbidden, ForgeError
 from domain.review.findings import Finding, Layer
-from domain.review.inline_comments import Remark
-from domain.review.review import Conclusion, Decision, Review
+from domain.review.review import Conclusion, Decision, Remark, Review
 from domain.runs.earlier_tests import EarlierTests
 from domain.runs.run import Run
 from memory.findings import findings

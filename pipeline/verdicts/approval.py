@@ -6,7 +6,6 @@ from urllib.parse import quote
 import structlog
 
 from domain.errors import CodeHostError, Forbidden, Halted, Superseded, Unprocessable
-from domain.github.importance import Importance, use_importance
 from domain.github.pull_requests import Approval
 from domain.runs.run import Run
 from memory.runs import outbox, runs, waits
@@ -15,6 +14,7 @@ from pipeline.context import Services
 from pipeline.publishing import reviews
 from pipeline.publishing.publisher import make_lost
 from pipeline.runs.status import open_status
+from safety.github_limits import Importance, use_importance
 
 log = structlog.get_logger(__name__)
 

@@ -7,13 +7,13 @@ import structlog
 
 from domain.commands import Sender
 from domain.errors import CodeHostError, RateLimited
-from domain.ids import shorten_id
-from domain.memories.memory import Memory
+from domain.memories import Memory
 from domain.review.feedback import DismissalScope, FeedbackStatement, FindingFeedback, Word
 from domain.review.findings import Finding
-from domain.review.inline_comments import Remark
+from domain.review.review import Remark
 from domain.runs.run import RepositoryRef
-from domain.slash.commands import Dismiss
+from domain.slash import Dismiss
+from domain.value import shorten_id
 from memory.findings import feedback
 from memory.gates import gates
 from memory.learned import remember

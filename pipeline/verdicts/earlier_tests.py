@@ -10,7 +10,7 @@ from agents.testing.earlier_tests.run import name_removed, run_earlier_tests
 from agents.testing.earlier_tests.sides import is_mixed, is_of_tests, is_script
 from agents.testing.tester import Tell, Tester
 from domain.config.configuration import Configuration
-from domain.config.gates import AvoidanceReaction
+from domain.config.sections import AvoidanceReaction
 from domain.gates import digest
 from domain.github.pull_requests import PullRequest
 from domain.review.avoidance import AvoidanceKind
@@ -25,8 +25,8 @@ from domain.review.findings import (
     place_on_diff,
 )
 from domain.runs.earlier_tests import NOTHING_EARLIER, BaseRun, EarlierTest, EarlierTests
+from domain.runs.patches import RequiredFix
 from domain.runs.run import Run, Trigger
-from domain.runs.task_result import RequiredFix
 from memory.findings import feedback
 from memory.gates import gates
 from memory.repositories import permits

@@ -20,8 +20,7 @@ from messages.review import explain_left_alone
 from pipeline.config import check, loading, memory_file
 from pipeline.config.parsing import LoadedConfiguration
 from pipeline.context import Services
-from safety.eligibility import find_exclusion
-from safety.review_quota import WINDOW, over_quota
+from safety.eligibility import WINDOW, find_exclusion, over_quota
 
 
 class NotReviewedKind(StrEnum):

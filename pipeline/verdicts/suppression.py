@@ -18,7 +18,6 @@ from messages.memory import MOST_NAMED, Evidence
 from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.gates.authorship import load_authorship
-from safety.review_update import with_dismissals
 from safety.suppression import (
     FEWEST,
     NO_HISTORY,
@@ -27,6 +26,7 @@ from safety.suppression import (
     list_distinct,
     may_be_suppressed,
     rate_confidence,
+    with_dismissals,
 )
 
 

@@ -9,8 +9,7 @@ from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.conversation import ReviewThread
 from domain.review.feedback import drop_graver
 from domain.review.findings import Finding
-from domain.review.inline_comments import Remark
-from domain.review.review import Review
+from domain.review.review import Remark, Review
 from domain.runs.run import RepositoryRef, Run, RunState
 from domain.text.escaping import suggestion_block
 from memory.budgets import model_answers
@@ -21,7 +20,7 @@ from pipeline.context import Services
 from pipeline.publishing import reviews
 from pipeline.run_context import RunContext
 from pipeline.verdicts.update import update_verdict
-from safety.review_update import is_gone, is_present
+from safety.suppression import is_gone, is_present
 
 log = structlog.get_logger(__name__)
 

@@ -13,9 +13,9 @@ from memory.gates import gates
 from memory.repositories import automation_level, welcomes
 from memory.runs import checkpoints, outbox, runs
 from messages import automation as automation_texts
+from messages import deliveries as welcome_texts
 from messages import gates as gate_texts
 from messages import review as review_texts
-from messages import welcome as welcome_texts
 from pipeline.context import Services
 from pipeline.publishing import checks, reviews
 from pipeline.verdicts.approval import withdraw_approvals

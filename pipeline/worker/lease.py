@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 import structlog
 
 from domain.errors import ConfigurationError
-from domain.ids import new_id
 from domain.ports import Clock
+from domain.value import new_id
 from memory.db.engine import Database
 from memory.process import executors
 from memory.process.executors import LEASE, Holder

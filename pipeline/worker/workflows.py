@@ -25,7 +25,7 @@ from pipeline.learning.consolidation import ConsolidationRun
 from pipeline.learning.reflection import ReflectionRun
 from pipeline.runs.status import close_run
 from pipeline.worker.run_work import UNKNOWN, work_on_run
-from safety.reflection_triggers import Moment
+from safety.learning_screening import Moment
 
 Work = Callable[..., Coroutine[Any, Any, str]]
 """Does the work of a workflow, called with the services and what was queued with it; answers how it went."""

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from domain.ids import lowest_id_at
 from domain.runs.work_checkpoint import WorkKey
+from domain.value import lowest_id_at
 from memory.db.engine import Database
 from memory.db.tables.ledger import EventRow
 from simulator.state import Repository

@@ -12,7 +12,7 @@ from agents.review import layers, reviewer
 from agents.review.model.layer import build_questions
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
-from domain.review.inline_comments import Remark
+from domain.review.review import Remark
 from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
 from memory.findings import findings

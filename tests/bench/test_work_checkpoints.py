@@ -26,7 +26,7 @@ from workspace.draft import Draft
 from workspace.git import Git
 from workspace.objects import Objects
 from workspace.sandbox import probing
-from workspace.sandbox.suspension import ProgramControl
+from workspace.sandbox.processes import ProgramControl
 from workspace.shadow import open_shadow
 
 pytestmark = pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")

@@ -23,7 +23,7 @@ from pipeline.durable.journal import Call, run_durable_step
 from pipeline.issue.coding import work_keeper
 from tests.chaos.model import Delegate, Watched, build_planner, hang
 from tests.clock import MovableClock
-from workspace.sandbox.suspension import ProgramControl
+from workspace.sandbox.processes import ProgramControl
 
 P = ParamSpec("P")
 T = TypeVar("T")

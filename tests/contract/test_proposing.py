@@ -13,12 +13,11 @@ from domain.errors import CodeAccessError, Superseded, Unavailable
 from domain.github.commits import Signature
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import RepositoryRef, Run, Trigger
-from domain.text.markers import Markers
+from domain.text.escaping import Markers
 from memory.db.engine import Database
 from memory.runs import runs
 from memory.runs.runs import Candidate
-from messages.pull_request import push_refused
-from messages.pushes import UNSIGNED, explain_refused_push
+from messages.pull_request import UNSIGNED, explain_refused_push, push_refused
 from pipeline.context import Services
 from pipeline.issue.pull_request import MAX_NAMES, BranchPusher, NotProposed
 from pipeline.publishing.pull_requests import PushResult, find_signed

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
-from domain.memories.memory import Scope, Use
+from domain.memories import Scope, Use
 from domain.runs.run import Phase
 from memory.db.tables.ledger import EventRow
 from memory.learned import memories, recall

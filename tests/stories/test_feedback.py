@@ -18,7 +18,7 @@ from memory.deployments import feedback_tokens
 from memory.ledger import ledger
 from memory.reports import retention
 from memory.repositories import automation_level
-from safety.review_quota import BURST
+from safety.eligibility import BURST
 from tests.stories.driver import Story
 from tests.world.feedback import STACK, Monitoring, add_run, make_token
 

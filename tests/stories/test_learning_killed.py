@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from domain.events import EventType
-from domain.memories.memory import Archived
+from domain.memories import Archived
 from memory.db.tables.learned import MemoryUseRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import SpendRow

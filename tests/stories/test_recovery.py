@@ -8,8 +8,8 @@ from sqlalchemy import select
 
 from agents.llm.scripted import ScriptedModel, Uses
 from domain.runs.next_step import SendBack
+from domain.runs.patches import RequiredFix
 from domain.runs.run import Phase, Run
-from domain.runs.task_result import RequiredFix
 from domain.runs.testing import TestRun
 from memory.db.tables.runs import RecoveryRow
 from memory.gates import gates

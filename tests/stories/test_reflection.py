@@ -15,7 +15,7 @@ from agents.llm.models import Models
 from agents.llm.scripted import Fails, ScriptedModel
 from agents.prompts import load_prompt
 from domain.events import Event
-from domain.memories.memory import Archived, Memory, Origin
+from domain.memories import Archived, Memory, Origin
 from domain.money import FixedPrice
 from memory.learned import memories
 from memory.ledger import ledger

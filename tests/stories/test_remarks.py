@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from agents.llm.scripted import Fails, Says, ScriptedModel
 from memory.reservations import reservations
-from safety.review_quota import COMMENTS_PER_OUTSIDER
+from safety.eligibility import COMMENTS_PER_OUTSIDER
 from simulator.state import PullRequest
 from tests.stories.driver import Story
 from tests.world.issues import open_issue, plan

@@ -10,9 +10,9 @@ from sqlalchemy import delete
 
 from bot.prometheus import Metrics
 from domain.events import Event, EventType
-from domain.ids import new_id
-from domain.review.checks import CHECKS
+from domain.review.reading import CHECKS
 from domain.runs.run import Phase
+from domain.value import new_id
 from memory.db.engine import Bus, Database
 from memory.db.tables.findings import GateRow
 from memory.db.tables.money import CircuitRow

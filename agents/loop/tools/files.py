@@ -12,7 +12,7 @@ from agents.loop.tools.tool import LONGEST_ANSWER, Tool, ToolArguments, ToolMist
 from domain import globs
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
-from workspace.patches import path_rules
+from workspace.patches import refusals
 from workspace.snapshot import CannotRead, SearchResult, Snapshot, SnapshotFile
 
 _TOKEN = re.compile(
@@ -195,7 +195,7 @@ class ShownFiles:
             raise ToolMistake(f"{path} is not shown: {_WITHHELD}. Do without it.")
         if path in self.snapshot.files:
             return path
-        if mistake := path_rules.find_mistake(path):
+        if mistake := refusals.find_mistake(path):
             raise ToolMistake(f"The path {mistake}. Give one that glob lists.")
         raise ToolMistake(f"There is no file {path}. {self._suggest_path(path)}")
 

@@ -17,9 +17,7 @@ from domain.globs import matches
 from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
 from workspace.git import TooLarge, read_stderr
-from workspace.history import BlamedLines, History, PastCommit
-from workspace.patches import path_rules
-from workspace.snapshot import CannotRead, Snapshot
+from workspace.snapshot import BlamedLines, CannotRead, History, PastCommit, Snapshot
 
 REFERENCES = "references"
 _DESCRIPTION = (
@@ -64,7 +62,7 @@ def make_history_tools(history: History, *, never_send: Sequence[str], redact: R
     """
 
     def require_shown(path: str) -> None:
-        if wrong := path_rules.find_mistake(path):
+        if wrong := refusals.find_mistake(path):
             raise ToolMistake(redact(f"The path {wrong}. Name a file by its path from the root of the repository."))
         if any(matches(each, never_send) for each in (path, f"{path}/x")):
             raise ToolMistake(redact(f"{path} is kept from models by the repository (review.never_send)."))

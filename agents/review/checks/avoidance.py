@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from agents.review.checks.inputs import ToolReport, is_machine_made
 from agents.review.checks.results import ToolExecution
 from agents.toolbox import Toolbox
-from domain.config.gates import AvoidanceReaction, AvoidanceSettings
+from domain.config.sections import AvoidanceReaction, AvoidanceSettings
 from domain.errors import ToolError
 from domain.review.avoidance import (
     CERTAIN,
@@ -22,8 +22,8 @@ from domain.review.avoidance import (
     apply_records,
 )
 from domain.review.changes import Change, ContentKind, FileVersions
-from domain.review.checks import CheckName
 from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.reading import CheckName
 from safety.containment import CodeOrigin
 
 _LARGEST = 500_000  # bytes

@@ -15,11 +15,11 @@ from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, To
 from agents.review.layers import CheckedChange
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
-from domain.review.checks import CheckName
 from domain.review.findings import Finding, Layer, RawFinding, Severity
-from domain.slash.verbs import Verb, find_role
+from domain.review.reading import CheckName
 from domain.text.credential_shapes import SHAPES
 from domain.text.redaction import redact_finding
+from domain.verbs import Verb, find_role
 from safety.containment import CodeOrigin, find_origin
 from safety.eligibility import is_included
 from safety.risk import PullRequestAuthor

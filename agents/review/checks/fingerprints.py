@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import accumulate
 
 from agents.review.checks.rule_texts import shorten
-from domain.review.anchors import Anchor
 from domain.review.findings import (
+    Anchor,
     Category,
     Finding,
     Fix,

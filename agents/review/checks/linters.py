@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from agents.review.checks import sarif
 from agents.review.checks.inputs import BASE, HEAD, CheckedFile, ToolReport, can_be_written, write_versions
 from agents.review.checks.rule_texts import shorten
-from domain.config.review import Linter
+from domain.config.sections import Linter
 from domain.errors import ToolError
 from domain.globs import matches, matches_by_name
 from domain.paths import may_configure_linter

@@ -14,8 +14,8 @@ from domain.github.pull_requests import DependencyChange
 from domain.paths import is_lock, is_manifest
 from domain.review.changes import Change, FileChange
 from domain.review.findings import Finding, Layer, RawFinding, Severity, compute_secondary_fingerprint
+from domain.review.identity import list_bare
 from domain.review.review import LayerReport, ToolRun
-from domain.review.statement_tokens import list_bare
 from domain.text.redaction import redact_finding
 from safety.containment import CodeOrigin
 

@@ -13,12 +13,12 @@ from agents.review.checks.results import CheckReport, ToolExecution, build_resul
 from agents.review.checks.rule_texts import shorten
 from agents.review.checks.tools import Checks, CheckTool, PythonProject
 from agents.toolbox import Toolbox
-from domain.config.review import Linter
+from domain.config.sections import Linter
 from domain.errors import ToolError
 from domain.github.pull_requests import DependencyChange, Vulnerability
 from domain.review.changes import Change, FileChange, FileVersions
-from domain.review.checks import CheckName
 from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.reading import CheckName
 from safety.containment import CodeOrigin
 
 _SEVERITY = {

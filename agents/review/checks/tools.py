@@ -22,9 +22,9 @@ from agents.review.checks import (
 from agents.review.checks.inputs import CheckedFile, ToolReport
 from agents.review.checks.rule_texts import name_some
 from agents.toolbox import Toolbox
-from domain.config.review import Linter
-from domain.review.checks import CheckName
+from domain.config.sections import Linter
 from domain.review.findings import Layer
+from domain.review.reading import CheckName
 from safety.containment import PARSERS, CodeOrigin, Containment
 from workspace.sandbox.sandbox import Sandbox
 

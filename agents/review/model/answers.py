@@ -23,8 +23,7 @@ from agents.review.model.questions import EarlierFinding, ReviewQuestion
 from agents.review.model.rendering import LONGEST_LINE, make_legible
 from domain.review.avoidance import CERTAIN, AvoidanceKind
 from domain.review.changes import Change, FileChange, FileVersions
-from domain.review.consequences import Harm, MetBy, grade
-from domain.review.findings import Category, Fix, Layer, RawFinding, Severity
+from domain.review.findings import Category, Fix, Harm, Layer, MetBy, RawFinding, Severity, grade
 from domain.review.review import IssueAnswer
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact

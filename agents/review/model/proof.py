@@ -11,12 +11,11 @@ from agents.review.model.rendering import Line, excerpt, find_enclosing, render_
 from agents.review.model.second_look import ShownCode
 from agents.syntax.languages import DATA, find_language
 from agents.testing.reproduction.place import TestPlace
-from domain.config.review import IfUnshown
+from domain.config.sections import IfUnshown
 from domain.paths import clean_name
 from domain.review.avoidance import RULE
 from domain.review.changes import Change, FileVersions
-from domain.review.findings import Finding, RawFinding, Severity
-from domain.review.proof import LONGEST_TEST, Proof, ProofOutcome
+from domain.review.findings import LONGEST_TEST, Finding, Proof, ProofOutcome, RawFinding, Severity
 from domain.review.reading import NO_OUTLINE, Outline
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact

@@ -24,8 +24,7 @@ from agents.testing.tester import CommandTimeouts, Tester
 from domain.errors import CodeAccessError, ToolError
 from domain.paths import holds_values, may_run
 from domain.review.changes import Change
-from domain.review.findings import Finding
-from domain.review.proof import LONGEST_OUTPUT, LONGEST_REASON, Proof, ProofOutcome, Reproduction
+from domain.review.findings import LONGEST_OUTPUT, LONGEST_REASON, Finding, Proof, ProofOutcome, Reproduction
 from domain.runs.testing import CaseOutcome
 from messages import proofs as texts
 from workspace.commits import write_blob, write_tree

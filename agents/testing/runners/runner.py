@@ -12,7 +12,7 @@ from agents.testing.test_selection import is_runnable
 from domain.paths import is_test
 from domain.runs.testing import LONGEST_ID, CommandKind, Framework, TestCase
 from domain.value import Value
-from workspace.copies import is_vendored
+from workspace.diff import is_vendored
 
 MANIFESTS = (
     *("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "go.mod", "Cargo.toml", "Makefile", "pom.xml"),

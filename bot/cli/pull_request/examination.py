@@ -13,19 +13,19 @@ from agents.review.layers import apply_path_filters
 from agents.toolbox import Toolbox
 from bot.github.person import PersonalHost
 from domain.github.pull_requests import PullRequest
-from domain.ids import make_finding_id
 from domain.review.changes import Change
 from domain.review.findings import Finding
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef
+from domain.value import make_finding_id
 from pipeline.checkout import find_base
 from pipeline.config import parsing
 from pipeline.review.single_reading import SingleReading
 from safety.eligibility import NEWCOMERS, find_exclusion, nothing_left
-from safety.review_update import with_dismissals, with_history
 from safety.risk import PullRequestAuthor
+from safety.suppression import with_dismissals, with_history
 from workspace.mirror import Mirror, Mirrors
-from workspace.temporary import temporary_folder
+from workspace.safe_copy import temporary_folder
 
 
 @dataclass(frozen=True)

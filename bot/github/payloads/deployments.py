@@ -6,7 +6,7 @@ from typing import Literal, cast
 from pydantic import AwareDatetime, JsonValue
 
 from bot.github.payloads.parsing import AccountShown
-from domain.github.deployments import HostDeployment, HostDeploymentState, HostDeploymentStatus
+from domain.github.checks import HostDeployment, HostDeploymentState, HostDeploymentStatus
 from domain.value import Value
 
 

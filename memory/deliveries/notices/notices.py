@@ -15,9 +15,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import Event
 from domain.gates import Gate
-from domain.ids import new_id
 from domain.notices import Notice, NoticeSeverity, NoticeType
 from domain.runs.run import RepositoryRef, Run
+from domain.value import new_id
 from memory.db.engine import Database, insert_new
 from memory.db.tables.deliveries import NoticedEventRow, NoticeRow, NoticeTargetRow
 from memory.db.tables.ledger import EventRow

@@ -8,7 +8,7 @@ from domain.errors import CodeHostError, RateLimited
 from domain.github.conversation import CommentKind, CommentRef, ReviewThread
 from domain.review.findings import Finding
 from domain.review.identity import find_again
-from domain.slash.commands import (
+from domain.slash import (
     AboutFinding,
     AddressThreads,
     AskFix,
@@ -20,13 +20,13 @@ from domain.slash.commands import (
     WriteChangelog,
     WriteTests,
 )
-from domain.slash.verbs import Verb
 from domain.value import Value
+from domain.verbs import Verb
 from memory.findings import feedback
 from memory.runs import checkpoints
-from messages import addressing as addressing_texts
 from messages import commands as command_texts
 from messages import commands as texts
+from messages import updates as addressing_texts
 from messages.commands import EarlierHead
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.findings import require_meant

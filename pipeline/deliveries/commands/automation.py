@@ -1,7 +1,7 @@
 """Executes what steers Forge itself: ``level``, ``missed``, and ``pause``, of a repository or one place in it."""
 
 from domain.runs.run import ReasonCode
-from domain.slash.commands import Level, Pause, Tell
+from domain.slash import Level, Pause, Tell
 from memory.repositories import permits
 from messages import automation as automation_texts
 from messages import commands as texts

@@ -18,9 +18,9 @@ from domain.errors import (
     Unprocessable,
 )
 from domain.gates import Gate
-from domain.github.deliveries import EventSnapshot
+from domain.github.installations import EventSnapshot
 from domain.runs.run import RepositoryRef
-from domain.slash.commands import Deploy, Rollback, SlashCommand
+from domain.slash import Deploy, Rollback, SlashCommand
 from memory.db.engine import Database
 from memory.deliveries import command_counts
 from memory.ledger import ledger

@@ -8,7 +8,7 @@ from domain.money import LimitScope, LimitUse
 from domain.review.findings import Layer
 from domain.review.reading import Effort, EffortCost
 from domain.runs.run import Phase, ReasonCode, Run, Trigger
-from domain.slash.commands import PlainCommand
+from domain.slash import PlainCommand
 from memory.reservations import reservations
 from memory.reservations.reservations import Spent
 from memory.runs import checkpoints, runs

@@ -1,10 +1,10 @@
 """Executes ``deploy`` and ``rollback``, of an environment or of an agent's work."""
 
 from domain.deployments.deployment import DeploymentState, Wish
-from domain.ids import new_id
 from domain.runs.run import Run
 from domain.runs.work_checkpoint import RollbackRefusal
-from domain.slash.commands import Deploy, Rollback
+from domain.slash import Deploy, Rollback
+from domain.value import new_id
 from memory.runs import runs
 from messages import checkpoints as checkpoint_texts
 from messages import deployments as texts

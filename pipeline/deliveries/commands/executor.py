@@ -8,8 +8,8 @@ from dbos._error import DBOSUnexpectedStepError
 
 from domain.commands import ExecuteComment
 from domain.errors import OWN_MISTAKE, ForgeError, NotAllowed, Superseded
-from domain.slash.commands import SlashCommand, SlashMistake, is_available
-from domain.slash.verbs import VERBS, Effect, Verb
+from domain.slash import SlashCommand, SlashMistake
+from domain.verbs import VERBS, Effect, Verb
 from messages import commands as texts
 from messages import deliveries as delivery_texts
 from messages.commands import Answer
@@ -155,8 +155,6 @@ class CommandExecutor:
 
     async def _execute(self, asked: SlashCommand) -> str | GateReply:
         row = VERBS[asked.verb]
-        if not is_available(asked):
-            return texts.not_available(asked.verb)
         self._effects |= row.effects - {Effect.judges_findings}
         if Effect.answers_gate in row.effects:
             return self._note_effects(await HANDLERS[asked.verb](self._context, asked))

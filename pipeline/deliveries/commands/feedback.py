@@ -11,8 +11,8 @@ from domain.review.avoidance import RULE
 from domain.review.feedback import DismissalScope, FeedbackStatement, FindingFeedback, Word, drop_graver
 from domain.review.findings import Finding
 from domain.runs.run import RunState
-from domain.slash.commands import Confirm, Dismiss
-from domain.slash.verbs import REPOSITORY_ROLE
+from domain.slash import Confirm, Dismiss
+from domain.verbs import REPOSITORY_ROLE
 from memory.findings import feedback
 from memory.runs import checkpoints, runs
 from messages import commands as command_texts

@@ -5,9 +5,9 @@ from difflib import get_close_matches
 
 from domain.errors import NotAllowed
 from domain.review.findings import Finding
-from domain.review.inline_comments import Remark
-from domain.slash.commands import AboutFinding, NamesFinding, SlashCommand
-from domain.slash.verbs import Verb
+from domain.review.review import Remark
+from domain.slash import AboutFinding, NamesFinding, SlashCommand
+from domain.verbs import Verb
 from memory.findings import feedback, findings
 from memory.runs import checkpoints
 from messages import commands as texts

@@ -8,8 +8,8 @@ from domain.errors import CodeHostError
 from domain.gates import BUDGET_GATES, Choice, Gate
 from domain.github.conversation import Reaction
 from domain.money import BudgetExtension, to_micro
-from domain.slash.commands import Approve, Confirm, Continue, Delegate, Dismiss, PlainCommand, Reject, SlashCommand
-from domain.slash.verbs import Verb
+from domain.slash import Approve, Confirm, Continue, Delegate, Dismiss, PlainCommand, Reject, SlashCommand
+from domain.verbs import Verb
 from memory.budgets import budgets
 from memory.findings import findings
 from memory.gates import gates

@@ -2,8 +2,8 @@
 
 import re
 
-from domain.memories.memory import LONGEST, Archived, Memory, MemoryKind, Origin, Scope, create_memory
-from domain.slash.commands import Forget, Tell
+from domain.memories import LONGEST, Archived, Memory, MemoryKind, Origin, Scope, create_memory
+from domain.slash import Forget, Tell
 from domain.text.redaction import holds_secret
 from memory.learned import memories, remember
 from memory.repositories import addresses

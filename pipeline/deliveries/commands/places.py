@@ -7,7 +7,7 @@ from domain.gates import Gate
 from domain.review.avoidance import MEMORY_DAYS, RULE, DetectorRecord
 from domain.review.changes import FileChange
 from domain.review.findings import Finding
-from domain.slash.commands import AboutGate, LookBack
+from domain.slash import AboutGate, LookBack
 from memory.findings import feedback, findings
 from messages import commands as command_texts
 from messages import feedback as texts

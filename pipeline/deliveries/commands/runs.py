@@ -5,7 +5,7 @@ from domain.errors import NotAllowed
 from domain.gates import BUDGET_GATES, STANDARD_GATES
 from domain.review.reading import Effort
 from domain.runs.run import ExecutionMode, NotStarted, ReasonCode, RunStart, Trigger
-from domain.slash.commands import AskReview, PlainCommand, Retry, RunIssue, SlashCommand
+from domain.slash import AskReview, PlainCommand, Retry, RunIssue, SlashCommand
 from memory.deployments import deployments
 from memory.gates import gates
 from memory.repositories import permits

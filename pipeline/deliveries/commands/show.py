@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from domain.deployments.deployment import Deployment
 from domain.runs.run import ReasonCode, Run, Trigger
-from domain.slash.commands import AboutGate, AskHelp, PlainCommand
-from domain.slash.verbs import HelpSubject
+from domain.slash import AboutGate, AskHelp, PlainCommand
+from domain.verbs import HelpSubject
 from memory.budgets import model_answers
 from memory.deployments import deployments
 from memory.findings import feedback
@@ -14,11 +14,11 @@ from memory.repositories import permits
 from memory.reservations import reservations
 from memory.runs import checkpoints, recoveries, runs, waits, work_checkpoints
 from memory.runs.traces import find_linked_number
+from messages import changes as history_texts
 from messages import checkpoints as checkpoint_texts
 from messages import commands as texts
 from messages import deployments as deployment_texts
 from messages import gates as gate_texts
-from messages import history as history_texts
 from messages import instructions as instruction_texts
 from messages import plan as plan_texts
 from messages import recovery as recovery_texts

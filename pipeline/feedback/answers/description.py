@@ -22,7 +22,7 @@ from domain.text.description import (
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from memory.budgets import model_answers
-from messages import code_answers
+from messages import descriptions
 from messages import descriptions as texts
 from messages.automation import RUN_TRAILER
 from pipeline.automation.level import find_opening_obstacle
@@ -105,7 +105,7 @@ class DescriptionAnswer:
         if not await self.context.journal.step(
             "is it still allowed", self.request.may_still_ask, self.context.services
         ):
-            return code_answers.report_lost_permission(self.request.asked.verb)
+            return descriptions.report_lost_permission(self.request.asked.verb)
         sections = _draft_sections(now, before, drafted)
         proposed = _compose(now, before, drafted.title, sections)
         if proposed.name("") == now.description.name(""):
@@ -185,7 +185,7 @@ class DescriptionAnswer:
         """Set what was proposed, if it was proposed for what is there; may be repeated."""
         services, run = self.context.services, self.context.run
         if not await self.request.may_still_ask(services):
-            return code_answers.report_lost_permission(self.request.asked.verb)
+            return descriptions.report_lost_permission(self.request.asked.verb)
         obstacle = await find_opening_obstacle(services, run.repository)
         if obstacle is not None:
             return texts.report_obstacle(obstacle)

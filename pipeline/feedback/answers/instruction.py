@@ -1,18 +1,19 @@
 """Admits what somebody asks for on a pull request, by command or in words, as a run that waits there in turn."""
 
+from domain.slash.verbs import Verb
+
 from agents.replies import NamedCommand
 from agents.syntax.quotes import REVIEWER
 from domain.commands import Repeat, WrittenComment
 from domain.runs.run import Trigger
-from domain.slash.commands import LONGEST_WORDS, Mend, TakeBaseIn, TextCommand, WriteChangelog, WriteTests
-from domain.slash.verbs import Verb
+from domain.slash import LONGEST_WORDS, Mend, TakeBaseIn, TextCommand, WriteChangelog, WriteTests
 from domain.value import Value
 from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import instructions
 from memory.runs.runs import Candidate
-from messages import code_answers
 from messages import commands as command_texts
+from messages import descriptions
 from messages import instructions as texts
 from pipeline.config import loading
 from pipeline.context import Services
@@ -120,7 +121,7 @@ async def _find_refusal(services: Services, instruction: Instruction, actor: Com
     if not review.may_ask_model and instruction.needs_model:
         return texts.CODE_KEPT
     if pull is not None and not actor.has_ok and needs_ok(pull, review, repository.id) is not None:
-        return code_answers.refuse_without_ok(instruction.asked.verb)
+        return descriptions.refuse_without_ok(instruction.asked.verb)
     if await find_owner(services, repository, comment.number) is not None:
         return texts.STILL_AT_WORK
     return ""

@@ -14,9 +14,9 @@ from agents.review.explanations import MOST_TURNS, build_agent, build_assignment
 from domain.config.configuration import Configuration
 from domain.gates import digest
 from domain.runs.run import Phase
-from domain.slash.verbs import Verb
 from domain.text.redaction import redact_outgoing
-from messages import code_answers as texts
+from domain.verbs import Verb
+from messages import descriptions as texts
 from pipeline.checkout import load_change
 from pipeline.context import Services
 from pipeline.durable.journal import run_outside_journal

@@ -22,13 +22,13 @@ from domain.config.configuration import Configuration
 from domain.errors import NotFound
 from domain.gates import digest
 from domain.runs.run import Phase, Run
-from domain.slash.commands import TextCommand
+from domain.slash import TextCommand
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from memory.findings import findings
-from messages import code_answers as texts
+from messages import descriptions as texts
+from messages import feedback as reply_texts
 from messages import instructions as instruction_texts
-from messages import thread_replies as reply_texts
 from pipeline.context import Services
 from pipeline.feedback.answers.question import choose_reader
 from pipeline.feedback.answers.request import AnswerRequest, RepliedTo, open_account

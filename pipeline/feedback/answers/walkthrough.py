@@ -8,8 +8,7 @@ from domain.config.configuration import Configuration
 from domain.review.changes import SkippedFile
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from messages import code_answers
-from messages import walkthroughs as texts
+from messages import descriptions as texts
 from pipeline.checkout import load_change
 from pipeline.config.loading import load_live
 from pipeline.durable.journal import run_outside_journal

@@ -7,8 +7,8 @@ from domain.config.configuration import Configuration
 from domain.errors import ForgeError, Superseded
 from domain.github.conversation import CommentKind
 from domain.runs.run import Run
-from domain.slash.commands import Describe, TextCommand, Walkthrough
-from messages import code_answers
+from domain.slash import Describe, TextCommand, Walkthrough
+from messages import descriptions
 from pipeline.config.loading import load_live
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
@@ -30,10 +30,10 @@ async def answer_request(services: Services, run: Run, request: AnswerRequest, g
     try:
         text = await _find_answer(context, request, guid)
     except Superseded:
-        text = code_answers.HEAD_MOVED
+        text = descriptions.HEAD_MOVED
     except ForgeError as error:
         log.warning("answer.failed", run=run.id, error=str(error))
-        text = code_answers.report_failure(request.asked.verb, str(error))
+        text = descriptions.report_failure(request.asked.verb, str(error))
     return await _post(context, request, guid, text) if text else "nothing to answer"
 
 
@@ -66,7 +66,7 @@ async def _answer_question(context: RunContext, request: AnswerRequest, guid: st
     answer = await answer_question(context, asked, configuration)
     is_below = request.comment.comment.kind is not CommentKind.review_comment
     asked = words.strip().removeprefix(REVIEWER).lstrip(" ,:;\n").replace(REVIEWER, "Forge")
-    return code_answers.quote_question(asked, answer) if is_below else answer
+    return descriptions.quote_question(asked, answer) if is_below else answer
 
 
 async def _hand_over(context: RunContext, request: AnswerRequest, key: str, words: str, understood: Understood) -> str:

@@ -3,11 +3,11 @@
 from domain.commands import ReadReply
 from domain.config.configuration import Configuration
 from domain.review.findings import Finding
-from domain.review.inline_comments import Remark
+from domain.review.review import Remark
 from domain.runs.run import Run
-from domain.slash.commands import Dismiss, TextCommand
-from domain.slash.verbs import Verb
+from domain.slash import Dismiss, TextCommand
 from domain.value import Value
+from domain.verbs import Verb
 from memory.findings import findings
 from memory.ledger import ledger
 from pipeline.config.loading import load_live

@@ -29,8 +29,8 @@ from domain.globs import matches
 from domain.review.findings import Finding
 from domain.runs.run import Phase
 from domain.text.redaction import redact_outgoing
-from messages import code_answers
-from messages import thread_replies as reply_texts
+from messages import descriptions
+from messages import feedback as reply_texts
 from pipeline.feedback.answers.question import AskedQuestion
 from pipeline.feedback.answers.question import answer_question as answer_from_code
 from pipeline.feedback.answers.request import open_account
@@ -89,7 +89,7 @@ class ReplyQuestions:
         found = await calls.ask_outside_run(name, question, kind, self._model)
         if found.value is None:
             was_asked = found.refusal is None
-            return NoAnswer(code_answers.report_unanswered(found.problem or "", was_asked=was_asked))
+            return NoAnswer(descriptions.report_unanswered(found.problem or "", was_asked=was_asked))
         return kind.model_validate(found.value)
 
     async def _read_lines(self, finding: Finding) -> list[str]:

@@ -12,9 +12,9 @@ from domain.commands import ReadRemark, ReadReply
 from domain.events import EventType
 from domain.github.conversation import Remark
 from domain.runs.run import ReasonCode, RepositoryRef, Run
-from domain.slash.commands import LONGEST_WORDS, TextCommand
-from domain.slash.verbs import Verb
+from domain.slash import LONGEST_WORDS, TextCommand
 from domain.value import Value
+from domain.verbs import Verb
 from memory.deliveries.command_counts import claim_notice
 from memory.findings import findings
 from memory.ledger import ledger

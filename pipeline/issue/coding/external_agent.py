@@ -7,8 +7,7 @@ from agents.llm.models import LanguageModel
 from agents.loop.loop import Done, Stopped, Stuck
 from domain.config.configuration import Configuration
 from domain.gates import digest
-from domain.runs.patches import NO_CHANGES, ChangeSet
-from domain.runs.task_result import Worked
+from domain.runs.patches import NO_CHANGES, ChangeSet, Worked
 from domain.runs.work_checkpoint import (
     ENDS,
     BrokenCheckpoint,
@@ -29,7 +28,7 @@ from pipeline.issue.coding.own_agent import add_notice, build_calls, work_alone
 from pipeline.issue.coding.work_item import WorkItem, load_history
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
-from workspace.patches.errors import PatchRefused
+from workspace.patches.refusals import PatchRefused
 from workspace.sandbox.sandbox import BUBBLEWRAP
 
 _NO_SANDBOX = "`execution.mode: interactive` needs sandbox level 3; at level {} Forge's own agent worked."

@@ -27,9 +27,9 @@ from pipeline.run_context import RunContext, run_while_current
 from workspace.checkout import Checkout
 from workspace.draft import Draft
 from workspace.sandbox.bubblewrap import build_path
+from workspace.sandbox.processes import ProgramControl
 from workspace.sandbox.registry_proxy import INSIDE, Address
 from workspace.sandbox.sandbox import Completed
-from workspace.sandbox.suspension import ProgramControl
 from workspace.shadow import Shadow, open_shadow
 
 _TASK_FILE = "task.md"

@@ -10,9 +10,9 @@ from agents.loop.loop import Done, Stopped, Stuck, run_agent
 from agents.loop.tools.edits import could_not_run, make_run_command
 from agents.loop.tools.tool import Tool
 from domain.config.configuration import Configuration
+from domain.runs.patches import Worked
 from domain.runs.plan import LONGEST_WORDS
 from domain.runs.run import Phase
-from domain.runs.task_result import Worked
 from domain.text.redaction import redact_outgoing
 from pipeline.issue.coding.command_shadow import CommandShadow
 from pipeline.issue.coding.draft_checks import DraftChecks

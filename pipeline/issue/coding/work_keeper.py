@@ -17,8 +17,8 @@ from memory.runs.work_checkpoints import ChainMoved, CheckpointTooLarge
 from pipeline.issue.coding.work_item import WorkHistory, load_history
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
-from workspace.patches.errors import show_path
-from workspace.sandbox.suspension import ProgramControl
+from workspace.patches.refusals import show_path
+from workspace.sandbox.processes import ProgramControl
 from workspace.shadow import Shadow, ShadowChanges
 
 _TAIL = 300  # characters of what was printed last

@@ -12,7 +12,7 @@ from domain.errors import Forbidden
 from domain.globs import matches
 from domain.review.changes import Change, ChangeStatus
 from domain.runs.testing import DiffCoverage, measure_diff_coverage
-from domain.slash.commands import AskFix, Mend, TakeBaseIn, WriteChangelog, WriteTests
+from domain.slash import AskFix, Mend, TakeBaseIn, WriteChangelog, WriteTests
 from domain.value import Value
 from messages import fixes as fix_texts
 from messages import instructions as texts

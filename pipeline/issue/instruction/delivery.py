@@ -5,16 +5,15 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from domain.github.commits import PREFIX
-from domain.ids import shorten_id
 from domain.runs.patches import NO_CHANGES
 from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, WorkKey
 from domain.text.redaction import redact_outgoing
-from domain.value import Value
+from domain.value import Value, shorten_id
 from memory.budgets import model_answers
 from memory.runs import runs, work_checkpoints
 from messages import instructions as texts
 from messages import updates as update_texts
-from messages.pushes import explain_refused_push, forbids_merges, needs_workflows
+from messages.pull_request import explain_refused_push, forbids_merges, needs_workflows
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import fetch_commits
 from pipeline.gates.authorship import list_askers
@@ -25,7 +24,7 @@ from pipeline.publishing import pull_requests
 from pipeline.publishing.instructions import COMMITTED, Instruction
 from pipeline.publishing.pull_requests import NotOpened, PushResult, find_signed
 from pipeline.run_context import RunContext
-from workspace.merges import commit_merge, merge_onto
+from workspace.conflicts import commit_merge, merge_onto
 from workspace.mirror import Mirror
 
 _MOST_PUSHES = 3

@@ -8,11 +8,10 @@ from agents.testing.absence import WAY_OUT, find_absence
 from agents.testing.reproduction.new_tests import NewTests
 from agents.testing.reproduction.run import Ending, EndingKind, try_with
 from domain.config.configuration import Configuration
-from domain.review.findings import Finding
-from domain.review.proof import Reproduction
+from domain.review.findings import Finding, Reproduction
 from domain.runs.next_step import SendBack
+from domain.runs.patches import MOST_FIXES, RequiredFix
 from domain.runs.run import Phase
-from domain.runs.task_result import MOST_FIXES, RequiredFix
 from domain.runs.testing import SuiteVerdict, TestRun, decide_verdict
 from domain.value import Value
 from messages import instructions as texts

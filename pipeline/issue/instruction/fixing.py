@@ -8,10 +8,9 @@ from domain.review.findings import Finding
 from domain.review.identity import find_again
 from domain.review.review import RiskLevel
 from domain.runs.next_step import SendBack
-from domain.runs.patches import ChangedFile, ChangeSet
+from domain.runs.patches import ChangedFile, ChangeSet, Worked
 from domain.runs.plan import Estimate, Plan, PlannedRisk, RatedPlan, Task
 from domain.runs.run import Phase
-from domain.runs.task_result import Worked
 from messages import fixes as texts
 from messages.fixes import FixOutcome, FixState
 from messages.instructions import explain_end

@@ -11,10 +11,9 @@ from domain.config.configuration import Configuration
 from domain.errors import CommitGone
 from domain.globs import matches
 from domain.review.changes import Change
-from domain.review.findings import Finding, Fix, Layer
-from domain.review.proof import ProofOutcome
+from domain.review.findings import Finding, Fix, Layer, ProofOutcome
 from domain.review.review import Review
-from domain.slash.commands import AskFix
+from domain.slash import AskFix
 from domain.value import Value
 from memory.findings import findings
 from memory.runs import checkpoints, runs
@@ -26,7 +25,7 @@ from pipeline.run_context import RunContext, run_while_current
 from safety import autofix
 from safety.plan_risk import is_off_limits
 from workspace.mirror import Mirror
-from workspace.patches import path_rules
+from workspace.patches import refusals
 
 TEST_SECONDS = 120
 """For the test that shows a finding, where reviews run none any more."""
@@ -160,7 +159,7 @@ class Sorting:
             return FixOutcome(finding, FixState.done, texts.explain_passing(self._head))
         if is_protected and not self.is_alone:
             return _leave(finding, texts.explain_protected(finding))
-        if path_rules.find_mistake(finding.path) is not None:
+        if refusals.find_mistake(finding.path) is not None:
             return _leave(finding, texts.explain_unwritable(finding.path))
         found_at = await self._find_first_head(finding)
         old, now = await self._read(found_at, finding.path), await self._read(self._head, finding.path) or b""

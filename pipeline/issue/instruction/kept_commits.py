@@ -13,9 +13,9 @@ from memory.db.engine import Database
 from memory.repositories import permits
 from memory.runs import instructions, runs
 from memory.runs.runs import Candidate
-from messages import addressing
 from messages import fixes as fix_texts
 from messages import instructions as texts
+from messages import updates
 from pipeline.checkout import find_base
 from pipeline.context import Services
 from pipeline.durable.queues import enqueue_instruction
@@ -155,18 +155,18 @@ async def tell_end(services: Services, run: Run) -> None:
         return
     threads = [await _describe_thread(services, every[run_id], known[run_id]) for run_id in beside]
     try:
-        text = addressing.report_end(threads)
+        text = updates.report_end(threads)
         await comments.answer_below(services, run.repository, run.number, f"{asked.series} end", text)
     except ForgeError as error:  # a conversation that takes no answer keeps nothing from ending
         log.warning("threads.end_not_told", run=run.id, error=str(error))
 
 
-async def _describe_thread(services: Services, run: Run, asked: Instruction) -> addressing.AddressedThread:
+async def _describe_thread(services: Services, run: Run, asked: Instruction) -> updates.AddressedThread:
     page = services.host.clone_url(run.repository).removesuffix(".git")
     root = asked.comment.comment.thread or asked.comment.comment.id
     where = asked.path if asked.line is None else f"{asked.path}:{asked.line}"
     commit = (await find_commit(services.database, run)).commit
-    return addressing.AddressedThread(where, f"{page}/pull/{run.number}#discussion_r{root}", run, commit)
+    return updates.AddressedThread(where, f"{page}/pull/{run.number}#discussion_r{root}", run, commit)
 
 
 class KeptCommit(Value):

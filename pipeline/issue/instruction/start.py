@@ -11,8 +11,8 @@ from domain.value import Value
 from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import instructions
-from messages import code_answers
 from messages import commands as command_texts
+from messages import descriptions
 from messages import instructions as texts
 from pipeline.checkout import compare_with_base, fetch_commits, find_base
 from pipeline.context import Services
@@ -86,7 +86,7 @@ async def find_obstacle(context: RunContext, asked: Instruction) -> str:
         return texts.CODE_KEPT
     has_ok = await permits.has_ok(services.database, run.repository, run.number, live.head_sha)
     if not has_ok and needs_ok(live, review, run.repository.id) is not None:
-        return code_answers.refuse_without_ok(asked.asked.verb)
+        return descriptions.refuse_without_ok(asked.asked.verb)
     return ""
 
 

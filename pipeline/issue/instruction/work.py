@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from agents.llm.models import ModelTier, Unusable
 from agents.loop.loop import Done
 from agents.testing.reproduction.new_tests import NewTests, cut_tests, prove_new_tests
-from domain.runs.patches import ChangedFile, ChangeSet
+from domain.runs.patches import MOST_FIXES, ChangedFile, ChangeSet, RequiredFix
 from domain.runs.plan import Plan, Planned, RatedPlan
 from domain.runs.run import Phase, ReasonCode, RunState
-from domain.runs.task_result import MOST_FIXES, RequiredFix
 from messages import instructions as texts
 from pipeline.issue.contract_locks import ContractLocks
 from pipeline.issue.draft_commits import BuiltChange, DraftCommits

@@ -9,8 +9,8 @@ import pytest
 from agents.review.checks import oxlint, script_linters
 from agents.review.checks.inputs import CheckedFile
 from agents.toolbox import Toolbox
-from domain.review.checks import BY_RULE, CHECKS
 from domain.review.findings import Finding, Severity
+from domain.review.reading import BY_RULE, CHECKS
 from safety.containment import CodeOrigin
 from tests.unit.checks.building import file_change
 from tests.unit.checks.checking import CountingSandbox, check_files

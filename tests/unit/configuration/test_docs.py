@@ -7,7 +7,7 @@ import pytest
 
 from bot.reference import commands, conditions, pages, protected
 from bot.reference.sample import PAGES
-from domain.config import schema
+from domain.config import configuration
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -37,11 +37,11 @@ def test_pages_are_up_to_date() -> None:
 )
 def test_what_an_entry_holds_is_on_the_page_that_is_named(place: tuple[str | int, ...], page: str) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
-    assert [key for key in schema.list_keys(place) if not re.search(rf"\b{key}\b[`:]", text)] == []
+    assert [key for key in configuration.list_keys(place) if not re.search(rf"\b{key}\b[`:]", text)] == []
 
 
 def test_the_schema_knows_places() -> None:
-    assert schema.list_keys(["review", "linters", 0]) == ["name", "run", "paths", "files"]
-    assert schema.list_keys(["gates", "any_name"])[:2] == ["phase", "when"]
-    assert schema.find_node(["review", "nothing"]) is None
-    assert schema.find_node(["preset", "deeper"]) is None
+    assert configuration.list_keys(["review", "linters", 0]) == ["name", "run", "paths", "files"]
+    assert configuration.list_keys(["gates", "any_name"])[:2] == ["phase", "when"]
+    assert configuration.find_node(["review", "nothing"]) is None
+    assert configuration.find_node(["preset", "deeper"]) is None

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from bot.reference import sample
 from domain.config.configuration import Configuration, Preset
-from domain.config.mistakes import MAX_MISTAKES
 from domain.config.presets import Values
-from domain.config.review import Forks
+from domain.config.sections import Forks
+from domain.config.values import MAX_MISTAKES
 from pipeline.config.parsing import parse
 from tests.unit.configuration.files import paths_of
 

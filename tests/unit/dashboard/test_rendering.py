@@ -13,7 +13,7 @@ from bot.dashboard.runs import parse_number
 from bot.dashboard.site import PAGES
 from bot.dashboard.visit import Page
 from bot.pages.templates import mark_code
-from messages.metrics import describe_age
+from messages.audit import describe_age
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 TEMPLATES = Path(__file__).parents[3] / "bot" / "dashboard" / "templates"

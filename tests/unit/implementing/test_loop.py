@@ -12,7 +12,7 @@ from agents.loop.tools.edits import make_edit_tools
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.tool import Result, Tool, call_tool
 from agents.loop.turns import Assignment, CompletedTurn, Turn, take_turn
-from domain.runs.task_result import Worked, find_mistakes
+from domain.runs.patches import Worked, find_mistakes
 from domain.text.redaction import redact
 from tests.purses import OpenPurse
 from tests.unit.implementing.drafts import AREAS, EDIT, begin_draft

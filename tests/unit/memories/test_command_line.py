@@ -11,7 +11,7 @@ from bot.cli import memory as remembered
 from bot.cli.memory import MemoryOptions, MemoryText
 from domain.errors import ForgeError, UnknownName
 from domain.events import EventType
-from domain.memories.memory import Archived, Memory, MemoryKind, Use
+from domain.memories import Archived, Memory, MemoryKind, Use
 from memory.db.engine import Database
 from memory.db.tables.findings import FeedbackRow
 from memory.db.tables.learned import RecallRow

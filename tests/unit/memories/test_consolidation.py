@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from domain.events import EventType
-from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Scope, Use
+from domain.memories import Archived, Memory, MemoryKind, Origin, Scope, Use
 from memory.db.engine import Database
 from memory.db.tables.learned import MemoryUseRow
 from memory.learned import consolidation, memories

@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import select
 
 from domain.events import EventType
-from domain.ids import new_id
-from domain.memories.memory import Archived, Memory, MemoryKind, Origin
-from domain.memories.memory_file import MemoryFileEntry
+from domain.memories import Archived, Memory, MemoryKind, Origin
 from domain.review.feedback import FeedbackStatement
+from domain.text.memory_file import MemoryFileEntry
+from domain.value import new_id
 from memory.db.engine import Database
 from memory.db.tables.ledger import EventRow
 from memory.findings import feedback

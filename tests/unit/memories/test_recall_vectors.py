@@ -8,7 +8,7 @@ from operator import mul
 import pytest
 from sqlalchemy import func, select, update
 
-from domain.memories.memory import Archived, Memory, Scope
+from domain.memories import Archived, Memory, Scope
 from memory.db.engine import Database
 from memory.db.tables.learned import MemoryVectorRow
 from memory.learned import memories, vectors

@@ -2,12 +2,12 @@
 
 from datetime import timedelta
 
-from domain.ids import new_id
-from domain.memories.memory import Archived, Memory
+from domain.memories import Archived, Memory
 from domain.review.feedback import FeedbackStatement
 from domain.review.findings import Finding, Layer
 from domain.review.suppression import UptakeRecord
 from domain.runs.run import RepositoryRef
+from domain.value import new_id
 from memory.db.engine import Database
 from memory.db.tables.findings import FindingRow
 from memory.findings import feedback, findings

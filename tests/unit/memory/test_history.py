@@ -15,7 +15,7 @@ from memory.ledger import ledger
 from memory.reservations import call_facts
 from memory.reservations.call_facts import RunCallFacts
 from safety.breakers import RunTransition
-from safety.loop_detection import Iteration, to_step
+from safety.guards import Iteration, to_step
 from tests.rows import active_run
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

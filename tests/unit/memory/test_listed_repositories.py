@@ -1,7 +1,7 @@
 """What pages list is of their own repository: gates, memories, changes of the level."""
 
 from domain.events import EventType
-from domain.memories.memory import Archived
+from domain.memories import Archived
 from memory.db.engine import Database
 from memory.learned import memories
 from memory.ledger import ledger

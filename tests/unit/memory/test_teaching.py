@@ -1,6 +1,6 @@
 """What people teach in so many words: kept once, and forgotten once."""
 
-from domain.ids import new_id
+from domain.value import new_id
 from memory.db.engine import Database
 from memory.learned import memories, remember
 from tests.rows import NOON

@@ -22,8 +22,7 @@ from agents.review.model.layer import (
 )
 from agents.review.model.related import RelatedCode
 from domain.review.avoidance import CERTAIN
-from domain.review.consequences import Harm, MetBy, grade
-from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.findings import Category, Harm, Layer, MetBy, RawFinding, Severity, grade
 from domain.review.reading import Effort
 from tests.purses import OpenPurse
 from tests.unit.checks.building import change_of

@@ -24,7 +24,7 @@ from agents.testing.analysis import (
 )
 from agents.testing.failures import classify_failure
 from domain.review.changes import SkippedFile
-from domain.runs.task_result import RequiredFix
+from domain.runs.patches import RequiredFix
 from domain.runs.testing import LONGEST_ID, Analysis, CaseOutcome, CommandResult, FailureClass, TestRun
 from domain.text.redaction import Redactor, redact
 from tests.purses import OpenPurse

@@ -8,8 +8,8 @@ from agents.loop.tools.history import make_history_tools
 from agents.loop.tools.tool import Result, call_tool
 from domain.text.redaction import redact
 from tests.unit.workspace.remotes import Author
-from workspace.history import History
 from workspace.mirror import Mirror
+from workspace.snapshot import History
 
 FIRST, SECOND, THIRD = "a = 1\nb = 2\nc = 3\n", "a = 1\nb = 20\nc = 3\n", "a = 1\nb = 20\nc = 3\nd = 4\n"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

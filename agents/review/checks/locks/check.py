@@ -16,11 +16,10 @@ from agents.review.checks.locks.manifests import list_manifests
 from agents.review.checks.rule_texts import build_message, shorten
 from agents.toolbox import Toolbox
 from domain.paths import is_lock
-from domain.review.changes import Change, SkippedFile, TouchedFile
+from domain.review.changes import MOST_HOSTS, MOST_MOVES, Change, LockChange, PackageMove, SkippedFile, TouchedFile
 from domain.review.findings import Category, RawFinding, Severity
-from domain.review.locked_packages import MOST_HOSTS, MOST_MOVES, LockChange, PackageMove
 from safety.containment import CodeOrigin
-from workspace.objects import Code
+from workspace.objects import Objects
 
 _LARGEST = 5_000_000  # bytes of a lock file that is read
 _MOST = 50  # lock files of a change
@@ -98,7 +97,7 @@ def _is_new_lock(file: TouchedFile) -> bool:
 NO_LOCKS = ComparedLocks()
 
 
-async def compare_locks(change: Change, code: Code, toolbox: Toolbox, origin: CodeOrigin) -> ComparedLocks:
+async def compare_locks(change: Change, code: Objects, toolbox: Toolbox, origin: CodeOrigin) -> ComparedLocks:
     """Compare the lock files of a change."""
     files = [each for each in change.touched if find_reader(each.path) and each.has_new_content][:_MOST]
     seen = [each.path for each in files]
@@ -140,7 +139,7 @@ async def compare_locks(change: Change, code: Code, toolbox: Toolbox, origin: Co
     return ComparedLocks(seen, differences, ToolReport(found, files=read, problem=problem))
 
 
-async def _read_manifests(lock: str, commit: str, code: Code) -> dict[str, JsonValue]:
+async def _read_manifests(lock: str, commit: str, code: Objects) -> dict[str, JsonValue]:
     """The manifests that may ask for the packages of a lock file: those beside it, and many others."""
     names = list_manifests(lock)
     texts = await code.read_matching(commit, [f"**/{name}" for name in names], _MOST_MANIFESTS)

@@ -98,7 +98,6 @@ class VerbRow:
     :param example: of what follows it; empty: the verb alone.
     :param then: what happens then, as sentences; empty where the meaning says it.
     :param arguments: a regular expression for what follows the verb; ``{finding}`` stands for the id of a finding.
-    :param works: whether this version executes it.
     """
 
     usage: str
@@ -108,7 +107,6 @@ class VerbRow:
     effects: frozenset[Effect] = frozenset()
     example: str = ""
     then: str = ""
-    works: bool = True
 
     @property
     def needs_finding(self) -> bool:

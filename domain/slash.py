@@ -8,8 +8,8 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 from domain.review.reading import Effort
 from domain.runs.run import ExecutionMode
-from domain.slash.verbs import VERBS, Verb
 from domain.value import Value
+from domain.verbs import VERBS, Verb
 
 _WORDS = 4  # with the first two, which stand where the verb has to
 
@@ -317,8 +317,3 @@ SlashCommand = Annotated[
     Field(discriminator="verb"),
 ]
 SLASH: TypeAdapter[SlashCommand] = TypeAdapter(SlashCommand)
-
-
-def is_available(asked: SlashCommand) -> bool:
-    """Whether this version executes it."""
-    return VERBS[asked.verb].works

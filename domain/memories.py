@@ -1,18 +1,22 @@
-"""A memory: its text, which people must see as it is stored, and how its uses change its confidence."""
+"""A memory: its text as people see it, how its uses change its confidence, and which ones a question recalls."""
 
 import hashlib
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from heapq import nlargest
+from typing import TypeVar
 
 from pydantic import Field
 
-from domain.ids import new_id, shorten_id
 from domain.runs.run import RepositoryRef
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
-from domain.value import Value
+from domain.value import Value, new_id, shorten_id
 
 LONGEST = 1000  # characters of what a memory says
 UNUSED = timedelta(days=90)
@@ -123,6 +127,148 @@ class Memory(Value):
         return self.archived_at is None
 
 
+MOST_CONTEXT = 200
+"""Characters of the context."""
+MOST_TAGS = 10
+LONGEST_TAG = 60
+_EMOJI = {0x200D: None, 0xFE0E: None, 0xFE0F: None}  # these only change how an emoji looks
+_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+_HTML = re.compile(r"<(?:!--|[/?!]?[A-Za-z])")
+_DEFINITION = re.compile(r"(?:^|\n)[ ]{0,3}\[[^\]\n]+\]:")
+
+
+Key = TypeVar("Key", int, str)  # of a memory; the newer, the higher
+
+MOST_TERMS = 16
+CANDIDATES = 50  # of each ranking; the rest is ignored
+READ = 20_000  # characters of a question
+_K = 60  # as in the paper on reciprocal rank fusion
+_HALF = timedelta(days=30)
+_LONGEST = 40  # characters; longer words are hashes or secrets
+_TELLING = 12  # characters from which length adds no weight
+_OFTEN = 4
+
+_WORD = re.compile(r"[^\W_]+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_HASH = re.compile(r"(?=.*[0-9])[0-9a-f]{7,}")
+_COMMON = """
+about after all also an and any are as at be because been before being between both but by can could did do does
+done down each else even every few for from further get gets had has have having he her here his how if in into is
+it its just like made make may might more most must my need new no nor not now of off old on once one only or other
+our out over own same see set she should so some such than that the their them then there these they this those
+through to too two under until up use used uses using very was we were what when where which while who why will
+with without would yes you your
+bool class const def else elif enum except export false final float func function import int interface let none
+null package private protected public return self static str string struct throw true try type undefined var void
+"""
+_STOP = frozenset(_COMMON.split())
+
+
+@dataclass(frozen=True)
+class RecalledMemory:
+    """A found memory and its score, comparable only within one recall."""
+
+    memory: Memory
+    score: float
+
+
+def extract_terms(text: str) -> tuple[str, ...]:
+    """Extracts search terms, the most specific first: long and repeated words.
+
+    Splits identifiers and paths; skips stop words and hashes.
+
+    :param text: any text; only the first :data:`READ` characters count.
+    :return: distinct, lower case, only letters and digits.
+    """
+    found: Counter[str] = Counter()
+    for word in _WORD.findall(text[:READ]):
+        if len(word) <= _LONGEST and not _HASH.fullmatch(word):
+            parts = _PART.findall(word) if word.isascii() else ()
+            found.update({part.lower() for part in (word, *parts)})
+    telling = sorted(filter(_is_telling, found))
+    telling.sort(key=lambda word: min(len(word), _TELLING) + min(found[word], _OFTEN), reverse=True)
+    return tuple(telling[:MOST_TERMS])
+
+
+def _is_telling(word: str) -> bool:
+    is_short = word.isascii() and len(word) < 2  # one character is a word in other scripts
+    return not is_short and word not in _STOP
+
+
+def rank_by_words(holders: Sequence[Collection[Key]]) -> Mapping[Key, int]:
+    """Ranks memories by the query words they contain; rare words count more.
+
+    Rarity is counted among these memories alone, so that other repositories have no influence. Memories with
+    the same words are scored once, since most contain one or two.
+
+    :param holders: for each word, the keys of the memories that contain it, each once.
+    :return: place by key, from 1; ties share a place.
+    """
+    held: defaultdict[Key, int] = defaultdict(int)
+    for place, keys in enumerate(holders):
+        for key in keys:
+            held[key] |= 1 << place
+    alike: dict[int, list[Key]] = defaultdict(list)
+    for key, bits in held.items():
+        alike[bits].append(key)
+    weights = {1 << place: math.log1p(len(held) / len(keys)) for place, keys in enumerate(holders) if keys}
+    levels: dict[float, list[Key]] = defaultdict(list)
+    for bits, keys in alike.items():
+        levels[round(sum(weight for bit, weight in weights.items() if bits & bit), 6)] += keys
+    return _assign_places(levels)
+
+
+def rank_by_worth(worth: Mapping[Key, float]) -> Mapping[Key, int]:
+    """The places of the best :data:`CANDIDATES`, from 1; the newest win ties."""
+    levels: dict[float, list[Key]] = defaultdict(list)
+    for each, value in worth.items():
+        levels[value].append(each)
+    return _assign_places(levels)
+
+
+def _assign_places(levels: Mapping[float, list[Key]]) -> Mapping[Key, int]:
+    """The places of the best.
+
+    :param levels: keys by worth.
+    """
+    found: dict[Key, int] = {}
+    for value in sorted(levels, reverse=True):
+        room = CANDIDATES - len(found)
+        if room <= 0:
+            break
+        found.update(dict.fromkeys(sorted(levels[value], reverse=True)[:room], len(found) + 1))
+    return found
+
+
+def fuse_rankings(rankings: Iterable[Mapping[str, int]]) -> Mapping[str, float]:
+    """One score for several places: reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009).
+
+    :param rankings: places by id.
+    :return: the best :data:`CANDIDATES`.
+    """
+    scores: dict[str, float] = defaultdict(float)
+    for ranking in rankings:
+        for each, place in ranking.items():
+            scores[each] += 1 / (_K + place)
+    return dict(nlargest(CANDIDATES, scores.items(), key=lambda item: (item[1], item[0])))
+
+
+def select_best(found: Iterable[RecalledMemory], now: datetime, limit: int) -> Sequence[RecalledMemory]:
+    """Selects the best memories that are still valid."""
+    live = (each for each in found if find_archive_reason(each.memory, now) is None)
+    weighed = [RecalledMemory(each.memory, each.score * compute_weight(each.memory, now)) for each in live]
+    return sorted(weighed, key=lambda each: (each.score, each.memory.id), reverse=True)[: max(0, limit)]
+
+
+def compute_weight(memory: Memory, now: datetime) -> float:
+    """The factor of confidence and recency: at least 0.4, so that a good match still counts.
+
+    Recency comes from uses, not from recall, so that recall does not reinforce itself.
+    """
+    age = max(timedelta(), now - memory.used_at) / _HALF
+    return (1 + compute_confidence(memory, now)) / 2 * (4 + 0.5**age) / 5
+
+
 def create_memory(
     repository: RepositoryRef,
     origin: Origin,
@@ -199,17 +345,6 @@ def _normalize(text: str) -> str:
 
 def _clamp(value: float) -> float:
     return round(min(1.0, max(0.0, value)), _DIGITS)
-
-
-MOST_CONTEXT = 200
-"""Characters of the context."""
-MOST_TAGS = 10
-LONGEST_TAG = 60
-
-_EMOJI = {0x200D: None, 0xFE0E: None, 0xFE0F: None}  # these only change how an emoji looks
-_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
-_HTML = re.compile(r"<(?:!--|[/?!]?[A-Za-z])")
-_DEFINITION = re.compile(r"(?:^|\n)[ ]{0,3}\[[^\]\n]+\]:")
 
 
 def to_one_line(text: str) -> str:

@@ -1,10 +1,14 @@
-"""Decides which paths an agent may change, and which paths some disks treat as the same."""
+"""Says why a patch is refused, so that its author can correct it, and which paths an agent may not change."""
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from domain.errors import ForgeError, Recovery
+from domain.review.findings import Severity as Grade
+from domain.runs.patches import Constraint, Violation
 from domain.text.hidden_characters import is_invisible
+from workspace.diff import to_printable
 
 LONGEST, LONGEST_PART = 1_024, 255  # bytes
 _NTFS_SHORT = re.compile(r"gi[^.]{0,5}~[0-9]+")  # names that NTFS may also give to .git
@@ -77,3 +81,32 @@ def folders(path: str) -> Iterable[str]:
     while end != -1:
         yield path[:end]
         end = path.find("/", end + 1)
+
+
+class PatchRefused(ForgeError):
+    """A patch was refused, and nothing of it was applied.
+
+    :param violations: the reasons, at least one.
+    """
+
+    recovery = Recovery.fallback
+
+    def __init__(self, violations: Sequence[Violation]) -> None:
+        self.violations = tuple(violations)
+        super().__init__("\n".join(str(each) for each in self.violations))
+
+
+def show_path(path: str) -> str:
+    """A path as violations name it."""
+    return to_printable(path.encode("utf-8", "surrogatepass"))[:300]
+
+
+def violation(file: str, constraint: Constraint, grade: Grade, message: str, suggestion: str) -> Violation:
+    """A violation with a printable path."""
+    shown = show_path(file)
+    return Violation(file=shown, constraint=constraint, severity=grade, message=message, suggestion=suggestion)
+
+
+def refusal(file: str, constraint: Constraint, message: str, suggestion: str) -> PatchRefused:
+    """The refusal of a whole patch for one reason."""
+    return PatchRefused([violation(file, constraint, Grade.error, message, suggestion)])

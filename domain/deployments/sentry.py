@@ -6,8 +6,7 @@ from typing import Any
 
 from pydantic import AwareDatetime, Field
 
-from domain.deployments.feedback import LONGEST_STACK, AnomalyReport, ErrorReport, FieldMistake
-from domain.deployments.monitoring.heard import (
+from domain.deployments.alerts import (
     Heard,
     find_environment,
     join,
@@ -18,6 +17,7 @@ from domain.deployments.monitoring.heard import (
     take_release,
     take_summary,
 )
+from domain.deployments.problems import LONGEST_STACK, AnomalyReport, ErrorReport, FieldMistake
 from domain.value import Value
 
 
