@@ -5,13 +5,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from domain.memories.memory_file import PATH
 from pydantic import Field, ValidationError
 
 from domain import commands
 from domain.commands import AnyCommand, Ignored
 from domain.github.commits import Push, Pusher
 from domain.runs.run import RepositoryRef
+from domain.text.memory_file import PATH
 from handlers.payloads import AccountView, FullName, Id, InstallationView, RepositoryEvent, Sha, View
 
 _MOST_WELCOMED = 1_000

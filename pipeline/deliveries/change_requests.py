@@ -2,13 +2,12 @@
 
 from functools import partial
 
-from domain.slash.verbs import Verb
-
 from domain.commands import ChangesRequested
 from domain.github.installations import EventSnapshot
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import ReasonCode, Run
 from domain.slash import RunIssue
+from domain.verbs import Verb
 from memory.repositories import permits
 from memory.runs import outbox, resumption, runs
 from messages import deliveries as texts

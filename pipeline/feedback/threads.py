@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from domain.slash.verbs import Verb
-
 from domain.commands import RecordThread
 from domain.errors import Behind
 from domain.review.findings import Category, Finding, Severity
 from domain.review.review import Remark
 from domain.slash import Dismiss
-from domain.verbs import VERBS
+from domain.verbs import VERBS, Verb
 from memory.findings import feedback, findings
 from memory.repositories import permits
 from memory.runs import checkpoints

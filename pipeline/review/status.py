@@ -28,6 +28,7 @@ from pipeline.runs.status import is_unasked, open_status
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.settings import NotReviewed, NotReviewedKind
 from safety.allowed_actions import Action, ActionFacts, allows
+from safety.github_limits import Importance, use_importance
 
 
 async def begin(context: RunContext) -> None:

@@ -1,13 +1,12 @@
 """Admits what somebody asks for on a pull request, by command or in words, as a run that waits there in turn."""
 
-from domain.slash.verbs import Verb
-
 from agents.replies import NamedCommand
 from agents.syntax.quotes import REVIEWER
 from domain.commands import Repeat, WrittenComment
 from domain.runs.run import Trigger
 from domain.slash import LONGEST_WORDS, Mend, TakeBaseIn, TextCommand, WriteChangelog, WriteTests
 from domain.value import Value
+from domain.verbs import Verb
 from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import instructions

@@ -41,7 +41,7 @@ async def walk_through(context: RunContext, request: AnswerRequest, key: str) ->
     if isinstance(walk, str):
         return walk
     if not await step("is it still allowed", request.may_still_ask, services):
-        return code_answers.report_lost_permission(request.asked.verb)
+        return texts.report_lost_permission(request.asked.verb)
     parts = list_parts(walk, reading)
     named = {file.path for part in parts for file in part.files}
     shown = dict.fromkeys(part.path for group in reading.groups for part in group)
