@@ -17,6 +17,7 @@ from domain.globs import matches
 from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
 from workspace.git import TooLarge, read_stderr
+from workspace.patches import refusals
 from workspace.snapshot import BlamedLines, CannotRead, History, PastCommit, Snapshot
 
 REFERENCES = "references"
