@@ -22,8 +22,8 @@ from bot.webhook import BODY_SECONDS, MAX_BODY, Door
 from domain.errors import DatabaseUnavailable
 from domain.ids import new_id
 from domain.ports import Clock
-from memory.db.announcements import Announcer
 from memory.db.engine import Database, sync_engine
+from memory.db.postgresql import Announcer
 from memory.process import executors
 from pipeline.deliveries.intake import PATIENCE, Intake
 from pipeline.durable.queues import BELL

@@ -19,10 +19,11 @@ from domain.review.avoidance import MEMORY_DAYS, AvoidanceKind, DetectorRecord
 from domain.review.checks import CHECKS
 from domain.runs.work_checkpoint import CheckpointCause
 from domain.verdicts import BreakerState
+from memory import findings
 from memory.db.engine import Bus, Database
-from memory.deliveries.notices import notices, targets
-from memory.findings import findings
-from memory.reports import metrics, past_deployments, snapshot
+from memory.deliveries import notice_targets, notices
+from memory.deployments import deployments
+from memory.reports import metrics
 from safety.guards import Guard
 
 _GUARDS = frozenset({*(guard.value for guard in Guard), "stagnation"})
@@ -111,9 +112,9 @@ class Metrics:
         for gauge in (self._deploying, self._failing, self._halted):
             gauge.set(math.nan)
         try:
-            now = await snapshot.load_snapshot(database)
-            deployed = await past_deployments.count_by_state(database)
-            told, failing = await notices.count_by_state(database), await targets.list_failing(database)
+            now = await metrics.load_snapshot(database)
+            deployed = await deployments.count_by_state(database)
+            told, failing = await notices.count_by_state(database), await notice_targets.list_failing(database)
         except DatabaseUnavailable:
             return
         for state in BreakerState:

@@ -11,10 +11,10 @@ from bot.current_database import open_database
 from bot.settings import Installation
 from domain.money import GroupBy, LimitUse, format_usd
 from domain.runs.run import RepositoryRef
+from memory import reservations
 from memory.db.engine import Database
 from memory.reports import costs
 from memory.reports.costs import Cost, CostFilter, SpendingRepository
-from memory.reservations import reservations
 from pipeline.config import loading
 from safety.call_admission import cap_limits, limits_of
 

@@ -13,8 +13,8 @@ from bot.settings import Installation
 from domain.deployments.deployment import Step
 from domain.deployments.health import Signal
 from domain.text.escaping import flatten_redacted
-from memory.reports import past_deployments
-from memory.reports.past_deployments import PastDeployment
+from memory.deployments import deployments
+from memory.deployments.deployments import PastDeployment
 from messages.audit import format_duration
 from messages.deployments import draw_course
 
@@ -31,7 +31,7 @@ async def show_all(
     """
     async with open_database(settings) as database:
         ids = None if repository is None else await find_repositories(database, repository)
-        found = await past_deployments.list_past(database, repository_ids=ids, environment=environment, limit=limit)
+        found = await deployments.list_past(database, repository_ids=ids, environment=environment, limit=limit)
     if as_json:
         print_json([to_json(each) for each in found])
         return
@@ -46,7 +46,7 @@ async def show_one(settings: Installation, shown_id: str, *, as_json: bool) -> N
     """
     async with open_database(settings) as database:
         ending = shown_id.removeprefix(_PREFIX)
-        found = await past_deployments.list_past(database, ending=ending) if len(ending) >= _LEAST else ()
+        found = await deployments.list_past(database, ending=ending) if len(ending) >= _LEAST else ()
     advice = "`forge deployments` lists the latest."
     one = take_only(found, "deployment", shown_id, advice, lambda past: past.deployment.run_id)
     if as_json:

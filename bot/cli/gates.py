@@ -9,8 +9,8 @@ from bot.settings import Installation
 from domain.gates import Gate, GateState
 from domain.text.escaping import flatten_redacted
 from domain.verdicts import Reason
-from memory.gates import gates
-from memory.gates.gates import GateStatistics
+from memory import gates
+from memory.gates import GateStatistics
 from messages.audit import format_duration
 from messages.gates import name_deciders
 

@@ -12,7 +12,7 @@ from domain.review.avoidance import MEMORY_DAYS, DetectorRecord
 from domain.review.feedback import DismissalScope, FindingFeedback
 from domain.runs.metrics import WEEK, Series, find_end_of_day, render_trend
 from domain.text.escaping import flatten_redacted
-from memory.findings import feedback, findings
+from memory import feedback, findings
 from memory.reports import metrics
 from messages.metrics import UNKNOWN, format_value
 

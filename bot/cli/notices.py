@@ -16,9 +16,9 @@ from domain.notices import NoticeAccess, NoticeFormat, make_key, parse_key, show
 from domain.text.escaping import flatten_redacted, strip_invisible
 from domain.text.phrases import format_moment
 from memory.db.engine import Database
-from memory.deliveries.notices import notices, targets
-from memory.deliveries.notices.notices import FAILED, STATES, StoredNotice
-from memory.deliveries.notices.targets import TargetState
+from memory.deliveries import notice_targets, notices
+from memory.deliveries.notice_targets import TargetState
+from memory.deliveries.notices import FAILED, STATES, StoredNotice
 from messages.notices import build_test, describe_target, sum_up
 from pipeline.maintenance.notices.addressing import NoticeAddress
 from pipeline.maintenance.notices.delivery import NoticeSender, OutgoingNotice
@@ -34,7 +34,7 @@ async def show_all(settings: Installation, repository: str | None, limit: int, *
     async with open_database(settings) as database:
         only = None if repository is None else (await lookup.find_repository(database, repository)).id
         found = await notices.list_latest(database, limit, [FAILED] if failed else STATES, only)
-        failing = await targets.list_failing(database)
+        failing = await notice_targets.list_failing(database)
     if as_json:
         print_json({"notices": [_to_json(each) for each in found], "failing": [_state_json(each) for each in failing]})
     else:
@@ -104,7 +104,7 @@ async def try_target(settings: Settings, named: str, repository: str | None) -> 
         if verdict.outcome is not SendOutcome.sent:
             advice = "Correct its address, or what answers there, and try again."
             raise ForgeError(f"{describe_target(key)} did not take the test: {verdict.why.rstrip('.')}.", advice)
-        await targets.record_success(database, key, clock.now())
+        await notice_targets.record_success(database, key, clock.now())
     print_lines(f"{describe_target(key)} took the test {test.id}.")
 
 

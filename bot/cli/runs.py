@@ -10,10 +10,10 @@ from bot.settings import Installation
 from domain.review.review import Review
 from domain.runs.run import RunState
 from domain.text.escaping import flatten_redacted, strip_invisible
+from memory import ledger
 from memory.db.engine import Database, sync_engine
 from memory.db.tables.runs import RunRow
 from memory.deliveries import deliveries as stored
-from memory.ledger import ledger
 from memory.runs import checkpoints
 from memory.runs import runs as known
 from memory.runs.traces import list_trace

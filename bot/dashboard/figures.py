@@ -10,12 +10,12 @@ from bot.dashboard.visit import Page, Shown, Visit
 from domain.money import MICRO
 from domain.runs.metrics import WEEK, Measure, Series, find_end_of_day
 from domain.verdicts import BreakerState
-from memory.budgets import budgets
-from memory.reports import costs, metrics, past_deployments
+from memory import budgets, reservations
+from memory.deployments import deployments
+from memory.reports import costs, metrics
 from memory.reports.costs import RunCost
 from memory.reports.pages import list_level_changes
 from memory.repositories import automation_level
-from memory.reservations import reservations
 from messages.audit import describe_event
 from messages.automation import describe_allowed
 from messages.metrics import format_value
@@ -154,9 +154,9 @@ DEPLOYMENTS = 50
 
 async def list_deployments(visit: Visit) -> Shown:
     """The deployments of a repository."""
-    past = await past_deployments.list_past(visit.database, repository_ids=[visit.repository.id], limit=DEPLOYMENTS)
+    past = await deployments.list_past(visit.database, repository_ids=[visit.repository.id], limit=DEPLOYMENTS)
     shown = {
-        "running": await past_deployments.list_there(visit.database, visit.repository.id),
+        "running": await deployments.list_there(visit.database, visit.repository.id),
         "past": past,
         "most": DEPLOYMENTS,
     }

@@ -22,7 +22,7 @@ from domain.memories.memory import (
 from domain.memories.memory_file import PATH
 from domain.slash.commands import Forget, SlashCommand, Tell
 from domain.slash.verbs import Verb
-from memory.learned import catalogue, memories, remember
+from memory.learned import catalogue, memories
 from memory.learned.catalogue import CatalogueEntry, Recall
 from memory.learned.memory_file import is_from_file
 from memory.reports import finding_pages, memory_pages
@@ -243,7 +243,7 @@ async def add(visit: Visit) -> Shown:
         return _render_form(visit.form, mistakes)
     cause = f"dashboard, account {visit.sender.id}"
     plain = _to_one_line(memory)
-    kept = await remember.learn(
+    kept = await catalogue.learn(
         visit.database, visit.repository, None, plain, visit.sender, cause, configured.max, is_source_unique=False
     )
     if kept is None:
@@ -269,7 +269,7 @@ async def correct(visit: Visit) -> Shown:
     if changed == memory:
         return SeeOther(visit.address("memories", memory.short_id, done="same"))
     changed = changed.model_copy(update={"taught_by": visit.sender.id})
-    if not await remember.correct(visit.database, visit.repository, memory, changed, visit.sender, visit.now):
+    if not await catalogue.correct(visit.database, visit.repository, memory, changed, visit.sender, visit.now):
         return await render_memory(visit, memory, mistakes=[_ARCHIVED], typed=typed)
     return SeeOther(visit.address("memories", memory.short_id, done="changed"))
 

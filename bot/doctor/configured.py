@@ -23,8 +23,8 @@ from domain.config.review import Linter
 from domain.deployments.deployment import DeployAccesses
 from domain.errors import ConfigurationError, ForgeError
 from domain.review.avoidance import MEMORY_DAYS
-from memory.deliveries.notices import targets
-from memory.findings import findings
+from memory import findings
+from memory.deliveries import notice_targets
 from memory.repositories import configurations
 from messages.notices import describe_target
 from pipeline.config.parsing import PATH, load_from_checkout
@@ -78,7 +78,7 @@ async def check_notices(settings: Settings) -> Diagnosis | None:
         return fail("notices", error.message, error.advice)
     try:
         async with open_database(settings) as database:
-            known = await targets.list_all(database)
+            known = await notice_targets.list_all(database)
     except ForgeError:  # the check of the database says why
         known = ()
     failing = [each for each in known if each.failing_since is not None]

@@ -15,9 +15,9 @@ from domain.errors import ForgeError, UnknownName
 from domain.events import EventType
 from domain.runs.run import RepositoryRef
 from domain.value import Value
+from memory import ledger
 from memory.db.engine import Connection, Database
-from memory.db.tables.deployments import FeedbackTokenRow
-from memory.ledger import ledger
+from memory.db.tables.repositories import FeedbackTokenRow
 from safety.review_quota import BURST, ReportAllowance, ReportTurn, take_report
 
 PREFIX = "forge_fb_"

@@ -12,9 +12,9 @@ from domain.deployments.feedback import AnomalyReport, AnyReport, ErrorReport, P
 from domain.deployments.problems import ISSUE_WINDOW, MOST_ISSUES, MOST_OPEN, ProductionProblem, Suspect
 from domain.events import EventType
 from domain.ids import new_id
+from memory import ledger
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables.deployments import DeploymentRow, ProblemRow
-from memory.ledger import ledger
+from memory.db.tables.repositories import DeploymentRow, ProblemRow
 
 SOURCE = "production"
 MOST_ENVIRONMENTS = 20

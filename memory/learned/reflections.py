@@ -13,12 +13,11 @@ from domain.ids import lowest_id_at
 from domain.memories.memory import Archived, Memory, Origin, Use, create_memory
 from domain.runs.run import Run
 from domain.text.redaction import redact_outgoing
+from memory import ledger
 from memory.db.engine import Database
-from memory.db.tables.learned import MemoryRow
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.runs import RunRow
+from memory.db.tables.repositories import MemoryRow
+from memory.db.tables.runs import EventRow, RunRow
 from memory.learned import memories
-from memory.ledger import ledger
 from safety.learning_screening import CROWDED, MOST_PROPOSED, Learning, LearningDecision
 
 

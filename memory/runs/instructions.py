@@ -13,10 +13,9 @@ from sqlalchemy import Select, func, select, update
 from domain.commands import Sender
 from domain.events import EventType
 from domain.runs.run import ReasonCode, Run, RunState, Trigger
-from memory.budgets import model_answers
+from memory import ledger, model_answers
 from memory.db.engine import Database
 from memory.db.tables.runs import PullRequestRow, RunRow
-from memory.ledger import ledger
 from memory.repositories import addresses
 from memory.runs.runs import Candidate, build_row, lock_fence, make_lane
 

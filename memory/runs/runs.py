@@ -24,14 +24,11 @@ from domain.runs.run import (
     may_move,
 )
 from domain.text.redaction import redact_outgoing
-from memory.budgets import model_answers
+from memory import gates, ledger, model_answers
 from memory.db.engine import Database, number_in, upsert
 from memory.db.tables.deliveries import DeliveryRow
-from memory.db.tables.findings import GateRow
-from memory.db.tables.money import SpendRow
-from memory.db.tables.runs import CheckpointRow, PullRequestRow, RunRow
-from memory.gates import gates
-from memory.ledger import ledger
+from memory.db.tables.repositories import GateRow
+from memory.db.tables.runs import CheckpointRow, PullRequestRow, RunRow, SpendRow
 from memory.repositories import addresses
 from messages.commands import PastRun
 from safety.review_quota import RunCounts, is_due

@@ -11,7 +11,7 @@ from domain.github.pull_requests import PullRequest
 from domain.runs.run import ExecutionMode, ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.budgets import model_answers
+from memory import model_answers
 from memory.deliveries import pushes
 from memory.repositories import permits
 from memory.runs import runs

@@ -3,7 +3,7 @@
 from domain.commands import DecideGate
 from domain.gates import Choice, Gate
 from domain.slash.verbs import VERBS, Verb
-from memory.gates import gates
+from memory import gates
 from messages import deliveries as texts
 from messages import gate_answers
 from pipeline.context import Services

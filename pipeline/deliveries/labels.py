@@ -8,7 +8,7 @@ from domain.errors import NotAllowed
 from domain.runs.run import NotStarted, RunStart, Trigger
 from domain.slash.commands import RunIssue
 from domain.slash.verbs import Verb
-from memory.ledger import ledger
+from memory import ledger
 from messages import commands as command_texts
 from messages import deliveries as texts
 from pipeline.config import loading

@@ -3,7 +3,7 @@
 from domain.errors import NotFound
 from domain.github.deliveries import EventSnapshot
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
-from memory.runs import checkpoints, outbox, resumption, runs
+from memory.runs import checkpoints, outbox, runs, transitions
 from messages import deliveries as texts
 from pipeline import consistent_reads
 from pipeline.automation.level import find_opening_obstacle
@@ -20,7 +20,7 @@ async def resume(
     if isinstance(found, Admitted):
         return found
     await refresh_configuration(services, found)
-    resumed = await resumption.resume(services.database, found, guid, services.clock.now())
+    resumed = await transitions.resume(services.database, found, guid, services.clock.now())
     return Admitted(why=texts.STILL_RUNNING) if resumed is None else Admitted(run=resumed)
 
 

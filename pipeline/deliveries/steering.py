@@ -5,8 +5,8 @@ from domain.deployments.deployment import Deployment, DeploymentState, Wish
 from domain.gates import Choice, Gate
 from domain.runs.run import Run
 from domain.slash.commands import Deploy
+from memory import gates
 from memory.deployments import deployments
-from memory.gates import gates
 from memory.runs import runs
 from messages import deliveries as delivery_texts
 from messages import deployments as texts

@@ -17,8 +17,8 @@ from domain.gates import GateState
 from domain.github.pull_requests import MergedPull
 from domain.review.review import Review
 from domain.runs.run import Run
+from memory import gates
 from memory.deployments import deployments
-from memory.gates import gates
 from pipeline.checkout import fetch_commits
 from pipeline.context import Services
 from pipeline.deployment.facts import load_review_of

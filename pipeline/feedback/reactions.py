@@ -17,9 +17,8 @@ from domain.review.findings import Finding
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run
 from domain.slash.commands import Dismiss
-from memory.findings import feedback, findings
+from memory import feedback, findings, ledger
 from memory.learned import memories
-from memory.ledger import ledger
 from memory.runs import checkpoints
 from pipeline.context import Services
 from pipeline.gates.actor import load_authorship

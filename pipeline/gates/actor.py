@@ -11,9 +11,8 @@ from domain.runs.run import RepositoryRef
 from domain.slash.commands import SlashCommand
 from domain.slash.verbs import VERBS
 from domain.value import Value
+from memory import gates, ledger
 from memory.deliveries import pushes
-from memory.gates import gates
-from memory.ledger import ledger
 from memory.repositories import permits
 from memory.runs import runs
 from pipeline import consistent_reads

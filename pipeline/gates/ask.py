@@ -10,8 +10,7 @@ from domain.errors import CodeHostError, Forbidden, Halted, RateLimited, Superse
 from domain.gates import Gate, GateRequest, GateState
 from domain.github.importance import Importance, use_importance
 from domain.runs.run import RepositoryRef, Run, Trigger
-from memory.gates import gates
-from memory.reservations import reservations
+from memory import gates, reservations
 from memory.runs import outbox, runs
 from pipeline.context import Services
 from pipeline.gates.actor import find_lone_author

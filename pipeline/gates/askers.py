@@ -10,8 +10,7 @@ from domain.gates import Gate
 from domain.github.commits import AN_APP
 from domain.github.conversation import AskedIssue, Issue, IssueComment, TextEdit
 from domain.runs.run import Run
-from memory.budgets import model_answers
-from memory.gates import gates
+from memory import gates, model_answers
 from memory.learned import recall
 from memory.runs import checkpoints, outbox, runs
 from pipeline.context import Services

@@ -3,7 +3,7 @@
 from domain.commands import Sender
 from domain.runs.run import RepositoryRef
 from domain.value import Value
-from memory.deliveries import command_counts
+from memory.deliveries import deliveries
 from pipeline.context import Services
 from safety.review_quota import over_comment_quota
 
@@ -27,9 +27,7 @@ async def check_comment_quota(
 
     :param guid: GUID of its delivery.
     """
-    commented = await command_counts.count_comment(
-        services.database, guid, repository.id, sender.id, services.clock.now()
-    )
+    commented = await deliveries.count_comment(services.database, guid, repository.id, sender.id, services.clock.now())
     if not commented.is_flood:
         return None
     role = await services.host.permission(repository, sender.login, sender.id)

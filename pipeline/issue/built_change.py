@@ -9,7 +9,7 @@ from domain.runs.next_step import SendBack
 from domain.runs.patches import NO_CHANGES, ChangeSet
 from domain.runs.plan import Task
 from domain.runs.task_result import Worked
-from memory.gates import gates
+from memory import gates
 from memory.runs import checkpoints
 from pipeline.gates.ask import show_gates
 from pipeline.issue.run_end import RunEnd

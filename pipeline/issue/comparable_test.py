@@ -19,7 +19,7 @@ from domain.runs.coverage import (
     is_worth_a_base,
 )
 from domain.runs.testing import TestRun
-from memory.runs import tested_bases
+from memory.runs import checkpoints
 from messages import tests as test_texts
 from pipeline.run_context import RunContext, describe_place
 from workspace.mirror import Mirror
@@ -37,7 +37,7 @@ class BaseCoverages:
     async def find(self, commit: str) -> BaseCoverage | None:
         """What is known of a commit; None if nothing is."""
         context = self.context
-        return await tested_bases.find_coverage(context.database, context.run.repository.id, self._build_key(commit))
+        return await checkpoints.find_coverage(context.database, context.run.repository.id, self._build_key(commit))
 
     async def measure(self, mirror: Mirror, commit: str) -> BaseCoverage:
         """Run the tests of a commit, and keep what they cover, even if that is nothing."""
@@ -53,7 +53,7 @@ class BaseCoverages:
 
     async def _keep(self, base: BaseCoverage) -> None:
         context = self.context
-        await tested_bases.save_coverage(
+        await checkpoints.save_coverage(
             context.database, context.run, self._build_key(base.commit), base, context.now()
         )
 

@@ -12,7 +12,7 @@ from domain.runs.run import Phase
 from domain.runs.task_result import RequiredFix
 from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
-from memory.gates import gates
+from memory import gates
 from memory.runs import outbox
 from messages import baseline as baseline_texts
 from pipeline.gates.ask import WaitingForGate, open_gate

@@ -15,7 +15,7 @@ from domain.runs.plan import Plan, RatedPlan, count_versions
 from domain.runs.run import ReasonCode, Trigger
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.budgets import model_answers
+from memory import model_answers
 from memory.repositories import permits
 from memory.runs import checkpoints, outbox, runs
 from memory.runs.checkpoints import PastPlan

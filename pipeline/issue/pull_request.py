@@ -10,8 +10,8 @@ from domain.github.commits import make_branch_name
 from domain.runs.plan import RatedPlan, sort_tasks
 from domain.runs.run import Phase, ReasonCode, RunState
 from domain.value import Value
+from memory import reservations
 from memory.deliveries import pushes
-from memory.reservations import reservations
 from messages import pull_request as pull_request_texts
 from messages.pull_request import PullRequestDescription, TaskReport
 from pipeline.durable.steps import run_outside_journal

@@ -13,7 +13,7 @@ from domain.runs.run import RepositoryRef, Run
 from domain.runs.testing import TestRun
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.budgets import model_answers
+from memory import model_answers
 from memory.repositories import permits
 from memory.runs import outbox
 from pipeline.checkout import find_base

@@ -7,7 +7,7 @@ from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.review.review import RiskLevel
 from domain.runs.baseline import Baseline
-from memory.ledger import ledger
+from memory import ledger
 from messages import tests as test_texts
 from pipeline.automation.level import load_level
 from pipeline.issue.avoidance import AvoidanceTerms

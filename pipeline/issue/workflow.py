@@ -3,7 +3,7 @@
 from domain.errors import ForgeError
 from domain.gates import Gate
 from domain.runs.run import Phase, ReasonCode, Run, RunState, Trigger
-from memory.gates import gates
+from memory import gates
 from messages import plan as plan_texts
 from messages.pull_request import Progress
 from pipeline.context import Services

@@ -18,9 +18,8 @@ from domain.errors import ForgeError, Superseded
 from domain.gates import digest
 from domain.runs.run import Phase, Run
 from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
-from memory.budgets import model_answers
+from memory import model_answers, reservations
 from memory.learned import memories, reflections
-from memory.reservations import reservations
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.learning.reflection_input import ReflectionInput, load_input

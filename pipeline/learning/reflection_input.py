@@ -8,7 +8,7 @@ from domain.runs.run import Run
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from domain.verdicts import Reason
-from memory.ledger import ledger
+from memory import ledger
 from memory.repositories import permits
 from memory.runs import checkpoints, runs
 from pipeline.context import Services

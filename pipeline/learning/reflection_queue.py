@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 from agents.llm.models import LanguageModel, ModelTier
 from domain.runs.run import Run, RunState
+from memory import ledger
 from memory.learned import reflections
-from memory.ledger import ledger
 from memory.runs import runs
 from pipeline.context import Services
 from pipeline.durable.queues import enqueue

@@ -13,7 +13,7 @@ from domain.github.importance import Importance, use_importance
 from domain.review.review import Conclusion
 from domain.runs.run import Run
 from domain.text.redaction import redact_outgoing
-from memory.gates import gates
+from memory import gates
 from messages import gates as gate_texts
 from messages.review import CheckText
 from pipeline.context import Services

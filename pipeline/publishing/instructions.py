@@ -22,7 +22,7 @@ from domain.slash.commands import (
     WriteTests,
 )
 from domain.value import Value
-from memory.budgets import model_answers
+from memory import model_answers
 from memory.db.engine import Database
 from messages import addressing
 from messages import gates as gate_texts

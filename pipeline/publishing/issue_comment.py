@@ -13,9 +13,8 @@ from domain.github.conversation import CommentEdit
 from domain.runs.run import RepositoryRef, Run, RunState, Trigger
 from domain.text.escaping import inline_code
 from domain.text.redaction import redact_outgoing
-from memory.budgets import model_answers
+from memory import model_answers, reservations
 from memory.db.engine import Database
-from memory.reservations import reservations
 from memory.runs import checkpoints, outbox, runs, work_checkpoints
 from messages import baseline as baseline_texts
 from messages import checkpoints as checkpoint_texts

@@ -11,7 +11,7 @@ from domain.review.review import Conclusion
 from domain.runs.run import ReasonCode, Run, RunState
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
-from memory.gates import gates
+from memory import gates
 from memory.runs import checkpoints, outbox, runs
 from messages import config as config_texts
 from messages import review as review_texts

@@ -24,7 +24,7 @@ from domain.github.checks import CheckRun
 from domain.review.review import Conclusion
 from domain.runs.run import REVIEW_CHECK, RepositoryRef
 from domain.text.redaction import redact_outgoing
-from memory.gates import gates
+from memory import gates
 from memory.runs import runs
 from messages import deliveries as texts
 from messages.review import CheckText

@@ -7,7 +7,7 @@ from domain.config.configuration import Configuration
 from domain.review.avoidance import MEMORY_DAYS
 from domain.review.feedback import DismissalScope
 from domain.runs.run import Run
-from memory.findings import feedback, findings
+from memory import feedback, findings
 from pipeline.context import Services
 from workspace.mirror import Mirror
 

@@ -8,7 +8,7 @@ from domain.github.pull_requests import PullRequest
 from domain.review.changes import Change
 from domain.review.review import IfUnread, KeptApproval, ProtectedContents, Review
 from domain.runs.run import REVIEW_CHECK, Phase, Run
-from memory.gates import gates
+from memory import gates
 from pipeline.context import Services
 from pipeline.gates.decide import is_still_entitled
 from pipeline.publishing.checks import requires_check

@@ -8,7 +8,7 @@ from domain.errors import ForgeError
 from domain.review.inline_comments import Remark
 from domain.review.review import Review
 from domain.runs.run import Run, Trigger
-from memory.findings import findings
+from memory import findings
 from memory.repositories import automation_level
 from memory.runs import checkpoints
 from pipeline.consistent_reads import read_when_visible

@@ -12,7 +12,7 @@ from domain.review.inline_comments import Remark
 from domain.review.review import Conclusion, Decision, Review
 from domain.runs.earlier_tests import EarlierTests
 from domain.runs.run import Run
-from memory.gates import gates
+from memory import gates
 from memory.runs import checkpoints
 from messages import automation as automation_texts
 from messages import gates as gate_texts

@@ -9,7 +9,7 @@ import structlog
 
 from domain.errors import CodeHostError, ForgeError, Recovery
 from domain.runs.run import ReasonCode, Run, RunState
-from memory.reservations import reservations
+from memory import reservations
 from memory.runs import runs, waits
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal

@@ -22,8 +22,8 @@ from domain.errors import (
 )
 from domain.gates import Gate
 from domain.runs.run import Phase, ReasonCode, Run, RunState
-from memory.reservations import reservations
-from memory.runs import checkpoints, phases, runs
+from memory import reservations
+from memory.runs import checkpoints, runs, transitions
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.steps import run_outside_journal
@@ -37,12 +37,12 @@ from pipeline.runs.closing import close_later
 
 async def enter_phase(context: RunContext, phase: Phase, turn: int = 1) -> None:
     """:param turn: counts the times the run enters this phase."""
-    await run_outside_journal(phases.enter, context.database, context.run, phase, turn, context.now())
+    await run_outside_journal(transitions.enter, context.database, context.run, phase, turn, context.now())
 
 
 async def leave_phase(context: RunContext, phase: Phase, turn: int = 1) -> None:
     """:param turn: see :func:`enter_phase`."""
-    await run_outside_journal(phases.leave, context.database, context.run, phase, turn, context.now())
+    await run_outside_journal(transitions.leave, context.database, context.run, phase, turn, context.now())
 
 
 log = structlog.get_logger(__name__)

@@ -10,8 +10,7 @@ from domain.review.findings import Finding
 from domain.review.inline_comments import Remark
 from domain.runs.run import RepositoryRef
 from domain.slash.commands import Dismiss
-from memory.findings import feedback
-from memory.gates import gates
+from memory import feedback, gates
 from memory.runs import runs
 from pipeline.context import Services
 from pipeline.gates.actor import load_actor_for

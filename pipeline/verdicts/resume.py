@@ -2,7 +2,7 @@
 
 from domain.gates import Gate
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
-from memory.gates import gates
+from memory import gates
 from memory.runs import checkpoints, runs
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal

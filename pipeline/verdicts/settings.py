@@ -11,9 +11,8 @@ from domain.github.pull_requests import PullRequest
 from domain.review.reading import Effort
 from domain.runs.run import ExecutionMode, Run, Trigger
 from domain.value import Value
-from memory.budgets import model_answers
+from memory import gates, model_answers
 from memory.db.engine import Database
-from memory.gates import gates
 from memory.repositories import permits
 from memory.runs import outbox, runs
 from messages.review import explain_left_alone

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from domain.runs.run import Run, RunState
-from memory.budgets import model_answers
+from memory import model_answers
 from memory.runs import checkpoints, instructions, runs
 from pipeline.context import Services
 from pipeline.run_context import RunContext

@@ -13,7 +13,7 @@ from domain.review.inline_comments import Remark
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run
 from domain.text.escaping import suggestion_block
-from memory.findings import feedback, findings
+from memory import feedback, findings
 from memory.runs import checkpoints
 from messages import inline_comments as comment_texts
 from pipeline.context import Services

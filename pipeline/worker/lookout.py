@@ -6,7 +6,7 @@ from datetime import datetime
 
 from domain.ports import Clock
 from memory.db.engine import Database
-from memory.process import outlook
+from memory.runs import waits
 
 AWAKE = 3.0
 """Seconds after a ring in which the sweeps look each time: what rang may be followed by more."""
@@ -61,5 +61,5 @@ class Lookout:
     async def _glance(self, now: float) -> None:
         log = self._database.find_log()  # first: what is written meanwhile is looked at next time
         await self._find_queued()
-        self._next = await outlook.find_next(self._database, self._clock.now())
+        self._next = await waits.find_next(self._database, self._clock.now())
         self._glanced, self._is_stale, self._log = now, False, log

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import structlog
 
-from memory.gates import gates
+from memory import gates
 from memory.process import executors, halts
 from memory.runs import waits
 from pipeline.automation.workflow import enqueue_due_checks

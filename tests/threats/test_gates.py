@@ -13,8 +13,8 @@ from inline_snapshot import snapshot
 from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
 from domain.gates import GateDecision, GateState
+from memory import gates
 from memory.db.engine import Database
-from memory.gates import gates
 from pipeline.durable.steps import Call, run_durable_step
 from simulator import User, check_runs, conversation
 from simulator.events import Actor

@@ -14,9 +14,9 @@ from bot.moments import parse_moment
 from domain.errors import ForgeError
 from domain.events import Event, EventType
 from domain.runs.run import Phase
+from memory import audit, ledger
+from memory.audit import EventFilter
 from memory.db.engine import Database
-from memory.ledger import audit, ledger
-from memory.ledger.audit import EventFilter
 from memory.process import halts
 from messages import audit as texts
 from messages.audit import COLUMNS, SAFETY_EVENTS, AuditEntry, escape_cell, format_duration

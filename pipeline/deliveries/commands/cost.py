@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from domain.money import LimitScope, LimitUse
 from domain.runs.run import ReasonCode, Run, Trigger
 from domain.slash.commands import PlainCommand
-from memory.reservations import reservations
-from memory.reservations.reservations import Spent
+from memory import reservations
+from memory.reservations import Spent
 from memory.runs import runs
 from messages import commands as texts
 from pipeline.config import loading

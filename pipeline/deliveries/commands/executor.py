@@ -17,8 +17,8 @@ from domain.errors import (
 )
 from domain.slash.commands import SlashCommand, SlashMistake, is_available
 from domain.slash.verbs import VERBS, Effect, Verb
-from memory.deliveries import command_counts
-from memory.ledger import ledger
+from memory import ledger
+from memory.deliveries import deliveries
 from messages import commands as texts
 from messages import deliveries as delivery_texts
 from messages.commands import Answer
@@ -56,7 +56,7 @@ async def _record(context: CommandContext, away: TurnedAway) -> None:
 
 
 async def _reply(context: CommandContext, away: TurnedAway) -> None:
-    if await command_counts.claim_notice(context.database, context.guid, "quota"):
+    if await deliveries.claim_notice(context.database, context.guid, "quota"):
         text = texts.too_many_comments(context.sender.login, away.why)
         await comments.answer(context.services, context.comment, context.guid, [Answer("", text)])
 

@@ -7,7 +7,7 @@ from domain.review.avoidance import RULE
 from domain.review.findings import Finding
 from domain.runs.run import Phase
 from domain.slash.commands import Approve, Confirm, Dismiss, Reject, SlashCommand
-from memory.gates import gates
+from memory import gates
 from memory.runs import checkpoints
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext

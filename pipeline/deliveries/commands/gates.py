@@ -9,9 +9,7 @@ from domain.money import BudgetExtension, to_micro
 from domain.slash.commands import Approve, Confirm, Continue, Delegate, Dismiss, PlainCommand, Reject, SlashCommand
 from domain.slash.verbs import Verb
 from domain.value import Value
-from memory.budgets import budgets
-from memory.findings import findings
-from memory.gates import gates
+from memory import budgets, findings, gates
 from memory.runs import runs
 from messages import automation as automation_texts
 from messages import commands as texts

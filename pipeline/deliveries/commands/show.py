@@ -7,11 +7,9 @@ from domain.deployments.deployment import Deployment
 from domain.runs.run import ReasonCode, Run, Trigger
 from domain.slash.commands import AboutGate, AskHelp, LookBack, PlainCommand
 from domain.slash.verbs import HelpSubject, Verb
-from memory.budgets import model_answers
+from memory import feedback, model_answers, reservations
 from memory.deployments import deployments
-from memory.findings import feedback
 from memory.repositories import permits
-from memory.reservations import reservations
 from memory.runs import checkpoints, recoveries, runs, waits, work_checkpoints
 from memory.runs.traces import find_linked_number
 from messages import checkpoints as checkpoint_texts

@@ -2,7 +2,7 @@
 
 from domain.commands import Repeat
 from domain.runs.run import Trigger
-from memory.budgets import model_answers
+from memory import model_answers
 from memory.repositories import permits
 from memory.runs import instructions
 from memory.runs.runs import Candidate

@@ -17,7 +17,7 @@ from domain.runs.run import Phase, Run
 from domain.slash.commands import TextCommand
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.findings import findings
+from memory import findings
 from messages import code_answers as texts
 from messages import instructions as instruction_texts
 from messages import thread_replies as reply_texts

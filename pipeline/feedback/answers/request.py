@@ -13,7 +13,7 @@ from domain.runs.run import RepositoryRef, Run, Trigger
 from domain.slash.commands import Describe, TextCommand, Walkthrough
 from domain.slash.verbs import Verb
 from domain.value import Value
-from memory.budgets import model_answers
+from memory import model_answers
 from memory.db.engine import Database
 from memory.repositories import permits
 from memory.runs import instructions, runs

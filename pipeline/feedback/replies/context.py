@@ -8,8 +8,7 @@ from domain.runs.run import Run
 from domain.slash.commands import Dismiss, TextCommand
 from domain.slash.verbs import Verb
 from domain.value import Value
-from memory.findings import findings
-from memory.ledger import ledger
+from memory import findings, ledger
 from pipeline.context import Services
 from pipeline.feedback.replies.remarks import load_name
 from pipeline.gates.actor import CommandActor, load_actor_for

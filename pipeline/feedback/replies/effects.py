@@ -11,7 +11,7 @@ from domain.review.findings import Finding
 from domain.slash.commands import LONGEST_TEXT
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.findings import feedback
+from memory import feedback
 from memory.learned import memories
 from messages import feedback as feedback_texts
 from messages import thread_replies as reply_texts

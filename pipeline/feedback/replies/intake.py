@@ -7,8 +7,7 @@ from domain.commands import ReadReply
 from domain.events import EventType
 from domain.runs.run import Run
 from domain.value import Value
-from memory.findings import findings
-from memory.ledger import ledger
+from memory import findings, ledger
 from memory.runs import checkpoints, runs
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal

@@ -13,7 +13,7 @@ from domain.runs.run import ReasonCode, RepositoryRef
 from domain.slash.commands import LONGEST_WORDS, TextCommand
 from domain.slash.verbs import Verb
 from domain.value import Value
-from memory.deliveries.command_counts import claim_notice
+from memory.deliveries.deliveries import claim_notice
 from memory.runs import runs
 from messages import instructions as instruction_texts
 from pipeline.context import Services

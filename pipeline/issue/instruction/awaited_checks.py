@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from domain.commands import Repeat
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
 from domain.value import Value
-from memory.budgets import model_answers
+from memory import model_answers
 from memory.repositories import permits
 from memory.runs import instructions
 from memory.runs.runs import Candidate

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from domain.errors import CodeAccessError
 from domain.runs.run import ReasonCode, RepositoryRef, Run
 from domain.value import Value
-from memory.budgets import model_answers
+from memory import model_answers
 from memory.db.engine import Database
 from memory.runs import instructions
 from messages import fixes as texts

@@ -8,7 +8,7 @@ from domain.config.configuration import Configuration
 from domain.github.conversation import CommentKind, Remark, TextEdit
 from domain.github.pull_requests import PullRequest
 from domain.value import Value
-from memory.budgets import model_answers
+from memory import model_answers
 from memory.repositories import permits
 from memory.runs import instructions
 from messages import code_answers

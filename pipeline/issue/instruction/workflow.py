@@ -6,7 +6,7 @@ from dataclasses import replace
 from domain.errors import ForgeError
 from domain.gates import Gate
 from domain.runs.run import ReasonCode, RunState
-from memory.gates import gates
+from memory import gates
 from memory.runs import instructions
 from messages import instructions as texts
 from pipeline.gates.ask import show_gates

@@ -11,9 +11,9 @@ from domain.events import EventType
 from domain.ids import new_id
 from domain.notices import parse_key
 from domain.runs.run import RepositoryRef
-from memory.deliveries.notices import notices, targets
-from memory.deliveries.notices.notices import AddressedNotice, NoticedEvent
-from memory.gates import gates
+from memory import gates
+from memory.deliveries import notice_targets, notices
+from memory.deliveries.notices import AddressedNotice, NoticedEvent
 from messages.notices import build_notice
 from pipeline.context import Services
 from pipeline.maintenance.notices.addressing import AddressBook
@@ -87,7 +87,7 @@ class NoticeSweep:
         if room <= 0:
             return
         served = Counter(parse_key(key)[0] for key in self._serving)
-        for key in await targets.list_due(self._services.database, self._services.clock.now(), 10 * _AT_ONCE):
+        for key in await notice_targets.list_due(self._services.database, self._services.clock.now(), 10 * _AT_ONCE):
             number, _ = parse_key(key)
             if key in self._serving or (number and served[number] >= _OF_REPOSITORY):
                 continue

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from domain.commands import Repeat
 from domain.runs.run import RepositoryRef, Trigger
-from memory.budgets import model_answers
+from memory import model_answers
 from memory.db.engine import Database
 from memory.reports import pages, retention
 from memory.runs import runs

@@ -8,9 +8,9 @@ from domain.review.feedback import FeedbackStatement
 from domain.review.findings import Finding, Layer
 from domain.review.suppression import UptakeRecord
 from domain.runs.run import RepositoryRef
+from memory import feedback, findings
 from memory.db.engine import Database
-from memory.db.tables.findings import FindingRow
-from memory.findings import feedback, findings
+from memory.db.tables.repositories import FindingRow
 from memory.learned import memories
 from tests.rows import NOON, run_row
 from tests.unit.memories.records import build_rated

@@ -5,9 +5,9 @@ from datetime import timedelta
 from domain.commands import Repeat, Sender
 from domain.events import EventType
 from domain.runs.run import RepositoryRef, Trigger
+from memory import audit, ledger
+from memory.audit import EventFilter
 from memory.db.engine import Database
-from memory.ledger import audit, ledger
-from memory.ledger.audit import EventFilter
 from memory.runs import runs
 from memory.runs.runs import Candidate
 from tests.rows import NOON, delivery_row

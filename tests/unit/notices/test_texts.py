@@ -9,7 +9,7 @@ from domain.config.notify import EventPattern
 from domain.events import Event, EventType
 from domain.notices import NOTICED, NoticeFormat, NoticeSeverity, NoticeTarget, NoticeType, chooses
 from domain.runs.run import RepositoryRef, Trigger
-from memory.gates.gates import parse_gate
+from memory.gates import parse_gate
 from messages.notice_formats import defuse, render
 from messages.notices import build_notice, build_test, sum_up
 from tests.rows import NOON, active_run, gate_row

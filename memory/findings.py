@@ -19,10 +19,10 @@ from domain.review.findings import CREDENTIAL, Finding
 from domain.review.inline_comments import Remark, split_topics
 from domain.review.suppression import UptakeRecord
 from domain.runs.run import Phase, ReasonCode, Run, RunState
+from memory import ledger
 from memory.db.engine import Database
-from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
+from memory.db.tables.repositories import FeedbackRow, FindingRow, is_dismissal
 from memory.db.tables.runs import RunRow
-from memory.ledger import ledger
 
 
 async def name_all(session: AsyncSession, run: Run, findings: Sequence[Finding], now: datetime) -> tuple[Finding, ...]:

@@ -17,8 +17,7 @@ from domain.text.redaction import PROCESS_REDACTOR
 from domain.verdicts import Check
 from memory.db.engine import PENDING_EVENTS, Connection, Database, number_in
 from memory.db.tables.deliveries import NoticedEventRow
-from memory.db.tables.ledger import IS_MOVE, EventRow
-from memory.db.tables.runs import RunRow
+from memory.db.tables.runs import IS_MOVE, EventRow, RunRow
 from safety.breakers import RunTransition
 
 _INSERT = insert(EventRow)

@@ -9,7 +9,7 @@ from sqlalchemy import and_, delete, func, or_, select, update
 from domain.notices import parse_key
 from memory.db.engine import Database, insert_new
 from memory.db.tables.deliveries import NoticeRow, NoticeTargetRow
-from memory.deliveries.notices.notices import SENDING, WAITING
+from memory.deliveries.notices import SENDING, WAITING
 
 LEASE = timedelta(seconds=30)
 """After so long without a word, another process may send to a target; an attempt takes ten seconds at most."""

@@ -15,16 +15,12 @@ from sqlalchemy import Integer, Select, String, and_, bindparam, func, literal_c
 from domain.gates import Gate
 from domain.money import BudgetExtension, CallOutcome, Totals
 from domain.runs.run import Phase, Run
-from memory.budgets import budgets, model_answers
-from memory.budgets.model_answers import ModelTurn
+from memory import budgets, gates, ledger, model_answers
 from memory.db.engine import Connection
 from memory.db.functions import CompiledQuery, JsonArray
-from memory.db.tables.findings import GateRow
-from memory.db.tables.money import BudgetRow, CircuitRow, SpendRow
-from memory.db.tables.repositories import EVERYWHERE, RepositoryRow
-from memory.db.tables.runs import PullRequestRow
-from memory.gates import gates
-from memory.ledger import ledger
+from memory.db.tables.repositories import EVERYWHERE, GateRow, RepositoryRow
+from memory.db.tables.runs import BudgetRow, CircuitRow, PullRequestRow, SpendRow
+from memory.model_answers import ModelTurn
 from memory.repositories.permits import RunPermit
 from safety.breakers import CallResult, Circuit, RunTransition
 from safety.guards import find_release

@@ -11,9 +11,8 @@ from sqlalchemy.orm import InstrumentedAttribute
 from domain.events import Event, EventType
 from memory.db.engine import Database, number_in
 from memory.db.tables.deliveries import DeliveryRow
-from memory.db.tables.findings import GateRow
-from memory.db.tables.ledger import IS_AUDITED, IS_BESIDE_RUNS, EventRow
-from memory.db.tables.runs import RunRow
+from memory.db.tables.repositories import GateRow
+from memory.db.tables.runs import IS_AUDITED, IS_BESIDE_RUNS, EventRow, RunRow
 from messages.audit import RUN_EVENTS, SAFETY_EVENTS, AuditEntry
 
 Ts = TypeVarTuple("Ts")

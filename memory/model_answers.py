@@ -12,11 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.events import EventType
 from domain.runs.patches import ChangeSet
 from domain.runs.run import Phase, Run
+from memory import ledger
 from memory.db.engine import Connection, Database, upsert
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.money import AnswerRow
-from memory.db.tables.runs import RunRow
-from memory.ledger import ledger
+from memory.db.tables.runs import AnswerRow, EventRow, RunRow
 from messages.history import AgentTurn
 from safety import loop_detection
 from safety.loop_detection import Iteration, LoopStep

@@ -18,11 +18,10 @@ from domain.gates import Gate
 from domain.ids import new_id
 from domain.notices import Notice, NoticeSeverity, NoticeType
 from domain.runs.run import RepositoryRef, Run
+from memory import gates
 from memory.db.engine import Database, insert_new
 from memory.db.tables.deliveries import NoticedEventRow, NoticeRow, NoticeTargetRow
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.runs import RunRow
-from memory.gates import gates
+from memory.db.tables.runs import EventRow, RunRow
 from memory.repositories import addresses
 from safety.notices import WINDOW, is_too_much
 

@@ -19,11 +19,11 @@ from domain.review.findings import Finding, Layer, Severity
 from domain.review.suppression import ONLY_DISMISSED, parent_folder
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
+from memory import ledger
 from memory.db.engine import Database
-from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
+from memory.db.tables.repositories import FeedbackRow, FindingRow, is_dismissal
 from memory.db.tables.runs import RunRow
 from memory.learned import memories
-from memory.ledger import ledger
 from safety.memory_consolidation import MOST_LIVE
 
 IS_ABOUT = and_(

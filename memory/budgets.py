@@ -9,9 +9,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.events import EventType
 from domain.money import BudgetExtension
 from domain.runs.run import Phase, Run
+from memory import ledger
 from memory.db.engine import Connection, Database, insert_new, upsert
-from memory.db.tables.money import BudgetRow, CircuitRow
-from memory.ledger import ledger
+from memory.db.tables.runs import BudgetRow, CircuitRow
 from safety.breakers import Circuit
 
 

@@ -20,12 +20,10 @@ from domain.ids import new_id
 from domain.money import NO_EXTENSION
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
 from domain.text.redaction import PROCESS_REDACTOR
-from memory.budgets import budgets
+from memory import budgets, ledger
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables.findings import GateRow
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.runs import PullRequestRow, RunRow
-from memory.ledger import ledger
+from memory.db.tables.repositories import GateRow
+from memory.db.tables.runs import EventRow, PullRequestRow, RunRow
 from safety.notices import EXPIRING_WITHIN, warn_at
 
 _EVENTS = {
