@@ -15,9 +15,8 @@ from bot.current_database import migrate, require_shared_database
 from bot.feedback import SOURCES, FeedbackDoor, open_feedback
 from bot.health import ProcessHealth
 from bot.listener import listen
-from bot.own_secrets import hide_secrets_of_door
 from bot.prometheus import Metrics, add_metrics
-from bot.settings import DoorSettings
+from bot.settings import DoorSettings, hide_secrets_of_door
 from bot.webhook import BODY_SECONDS, MAX_BODY, Door
 from domain.errors import DatabaseUnavailable
 from domain.ids import new_id

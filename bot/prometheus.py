@@ -8,7 +8,6 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from bot.clock import SystemClock
-from bot.dashboard.addresses import is_own_host
 from bot.settings import Installation
 from domain.deployments.deployment import DeploymentState
 from domain.errors import DatabaseUnavailable
@@ -241,7 +240,7 @@ def add_metrics(app: web.Application, metrics: Metrics, settings: Installation) 
     """
 
     async def expose(request: web.Request) -> web.Response:
-        if settings.is_on_loopback and not is_own_host(settings, request.headers.get("Host", "")):
+        if settings.is_on_loopback and not settings.is_own_host(request.headers.get("Host", "")):
             return web.Response(status=421, text=_STRANGE_HOST)
         return await metrics.expose(request)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from bot.moments import parse_moment
+from bot.clock import parse_moment
 from domain.errors import ForgeError, UnknownName
 from domain.gates import Gate
 from domain.runs.run import RepositoryRef

@@ -91,7 +91,7 @@ def main() -> None:
     try:
         cli()
     except Exception as error:
-        from bot.cli.failures import explain_failure  # slow to import: only who fails waits for it
+        from bot.cli.output import explain_failure  # slow to import: only who fails waits for it
 
         sys.exit(explain_failure(error))
 

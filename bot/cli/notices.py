@@ -7,8 +7,8 @@ from bot.cli import lookup
 from bot.cli.output import print_json, print_lines
 from bot.clock import SystemClock
 from bot.current_database import open_database
-from bot.notify_targets import load_notice_access
-from bot.outbound.client import OutboundClient
+from bot.operator_files import load_notice_access
+from bot.outbound import OutboundClient
 from bot.settings import Installation, Settings
 from domain.errors import ForgeError, UnknownName
 from domain.ids import new_id

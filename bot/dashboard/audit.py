@@ -3,8 +3,8 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 
+from bot.clock import parse_moment
 from bot.dashboard.visit import Download, NotHere, Page, Shown, Visit
-from bot.moments import parse_moment
 from domain.errors import ForgeError
 from domain.events import Event
 from memory import audit

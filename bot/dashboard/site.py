@@ -9,12 +9,11 @@ import structlog
 from aiohttp import web
 
 from bot.dashboard import audit, checkpoints, configuration, figures, findings, memories, overview, runs
-from bot.dashboard.addresses import find_own_origin, is_own_host
 from bot.dashboard.authority import GitHubSilent, ReadableRepository, find_readable
 from bot.dashboard.cookies import FIELD, Cookies, digest, make_form_token, read_form, read_own_fields
-from bot.dashboard.rendering import HEADERS, render, show_style, style_address
-from bot.dashboard.sign_in import SignInPages, make_cookies
+from bot.dashboard.sign_in import SignInPages, find_own_origin, make_cookies
 from bot.dashboard.visit import (
+    HEADERS,
     ROOT,
     Download,
     NotHere,
@@ -25,8 +24,11 @@ from bot.dashboard.visit import (
     Shown,
     Visit,
     build_address,
+    render,
+    show_style,
+    style_address,
 )
-from bot.pages.forms import FormRefused
+from bot.pages import Denied
 from bot.settings import Settings
 from domain.errors import DatabaseUnavailable
 from domain.github.importance import look_on
@@ -99,7 +101,7 @@ class Dashboard:
         """Turns what can go wrong into pages, and refuses names of others; never answers 500 with a traceback."""
 
         async def answer_safely(request: web.Request) -> web.StreamResponse:
-            if not is_own_host(self._settings, request.headers.get("Host", "")):
+            if not self._settings.is_own_host(request.headers.get("Host", "")):
                 return web.Response(status=421, text=_STRANGE_HOST, headers=HEADERS)
             try:
                 with look_on() if request.method in {"GET", "HEAD"} else nullcontext():
@@ -111,7 +113,7 @@ class Dashboard:
             except DatabaseUnavailable as error:
                 log.error("dashboard.no_database", error=str(error))
                 return self._explain(503, "The database does not answer", "Load the page again in a moment.")
-            except FormRefused as error:
+            except Denied as error:
                 return self._explain(error.status, "This form was not taken", f"{error.reason} {error.advice}")
             except web.HTTPException:
                 raise

@@ -13,10 +13,9 @@ from sqlalchemy.exc import DBAPIError
 
 from bot.clock import SystemClock
 from bot.current_database import open_database
-from bot.deploy_access import load_deploy_access
-from bot.doctor.diagnosis import Diagnosis, fail, ok, warn
+from bot.doctor import Diagnosis, fail, ok, warn
 from bot.github.host import GitHubHost
-from bot.notify_targets import load_notify_targets
+from bot.operator_files import load_deploy_access, load_notify_targets
 from bot.settings import Installation, Settings
 from domain.config.deploy import DeploySettings, Environment
 from domain.config.review import Linter

@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from bot.clock import SystemClock
+from bot.doctor import Diagnosis, fail, ok
 from bot.doctor.configured import check_deployments, check_detectors, check_linters, check_notices
-from bot.doctor.diagnosis import Diagnosis, fail, ok
 from bot.doctor.machine import check_database, check_disk, check_port
 from bot.doctor.services import check_github, check_models
 from bot.github.host import GitHubHost

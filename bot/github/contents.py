@@ -3,19 +3,29 @@
 import base64
 import binascii
 from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import JsonValue
 
 from bot.github.client import quote_segment, repository_path, require_same
 from bot.github.conversation import GitHubConversation
 from bot.github.errors import bad_answer
-from bot.github.payloads.contents import BlobShown, DependencyShown, FileShown
 from bot.github.payloads.parsing import RepositoryShown, parse, parse_all
 from domain.errors import Forbidden, NotFound
 from domain.github.commits import CommitDraft, FileToCommit, MadeCommit
-from domain.github.pull_requests import DependencyChange
+from domain.github.pull_requests import DependencyChange, Vulnerability
 from domain.runs.run import RepositoryRef
 from domain.value import Value
+
+
+class FileShown(Value):
+    """An entry of the contents endpoint; files above 1 MB come with encoding ``none`` and must be read as a blob."""
+
+    type: str
+    sha: str
+    size: int
+    encoding: str | None = None
+    content: str | None = None
 
 
 class GitHubContents(GitHubConversation):
@@ -132,3 +142,45 @@ class GitHubCommits(GitHubConversation):
 
 def _purpose(repository: RepositoryRef) -> str:
     return f"commit to {repository.full_name}"
+
+
+class BlobShown(Value):
+    encoding: Literal["base64"]
+    content: str
+    size: int
+
+
+class _Advisory(Value):
+    severity: Literal["low", "moderate", "high", "critical"]
+    advisory_ghsa_id: str
+    advisory_summary: str
+    advisory_url: str
+
+
+class DependencyShown(Value):
+    change_type: Literal["added", "removed"]
+    manifest: str
+    ecosystem: str
+    name: str
+    version: str
+    license: str | None = None
+    vulnerabilities: tuple[_Advisory, ...] = ()
+
+    def to_domain(self) -> DependencyChange:
+        return DependencyChange(
+            added=self.change_type == "added",
+            manifest=self.manifest,
+            ecosystem=self.ecosystem,
+            name=self.name,
+            version=self.version,
+            licence=self.license,
+            vulnerabilities=tuple(
+                Vulnerability(
+                    severity=one.severity,
+                    advisory=one.advisory_ghsa_id,
+                    summary=one.advisory_summary,
+                    url=one.advisory_url,
+                )
+                for one in self.vulnerabilities
+            ),
+        )

@@ -8,9 +8,9 @@ from pydantic.alias_generators import to_camel
 
 from bot.github.client import Client, quote_segment, repository_path, require_same
 from bot.github.errors import bad_answer
-from bot.github.graphql import Document
 from bot.github.payloads.apps import AppShown
 from bot.github.payloads.parsing import AccountShown, Created, RepositoryHome, RepositoryShown, parse, parse_all
+from bot.github.request import Document
 from domain.errors import NotFound
 from domain.github.commits import AN_APP
 from domain.github.conversation import (

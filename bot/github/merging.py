@@ -8,7 +8,6 @@ from pydantic import JsonValue
 from bot.github.client import never_stop, quote_segment, repository_path, require_same
 from bot.github.conversation import GitHubConversation
 from bot.github.errors import bad_answer, error_message, quote, to_error
-from bot.github.graphql import Document
 from bot.github.issues import read_edits
 from bot.github.payloads.parsing import AccountShown, parse, parse_all
 from bot.github.payloads.pulls import (
@@ -27,6 +26,7 @@ from bot.github.payloads.pulls import (
     RunResult,
     StatusResult,
 )
+from bot.github.request import Document
 from bot.github.transport import Answer
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.pull_requests import (

@@ -8,10 +8,10 @@ from pydantic import JsonValue
 
 from bot.github.client import quote_segment, repository_path
 from bot.github.errors import bad_answer
-from bot.github.graphql import Document
 from bot.github.merging import GitHubMerging
 from bot.github.payloads.parsing import Created, parse, parse_all
 from bot.github.payloads.pulls import ActivityShown, BranchTip, CommitShown, ListedPull, PullShown
+from bot.github.request import Document
 from domain.errors import CodeHostError, Forbidden, NotFound, Unprocessable
 from domain.github.commits import Commit, Push
 from domain.github.conversation import CommentEdit

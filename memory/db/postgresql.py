@@ -1,6 +1,9 @@
-"""Tells the other processes on a PostgreSQL database of something, and hears what they tell (LISTEN and NOTIFY).
+"""Talks to PostgreSQL on connections of its own, on the event loop: one statement each, or news (LISTEN and NOTIFY).
 
-What is told gets lost while a connection is away; nobody may depend on it.
+SQLAlchemy would take a thread for each transaction, which waits for the interpreter while the loop works, and a cursor
+of psycopg takes twice the processor time of what is said here to libpq itself
+(https://www.postgresql.org/docs/current/libpq-async.html). News get lost while a connection is away; nobody may depend
+on them.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Stores accepted deliveries, several in one commit, and the outcome of each."""
+"""Stores accepted deliveries, several in one commit, and their outcomes; and counts the comments with commands."""
 
 import re
 from collections import Counter

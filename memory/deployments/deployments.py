@@ -1,4 +1,4 @@
-"""Finds past deployments of all repositories, with their names."""
+"""Keeps deployments and who works in each environment: one at a time, and the newest of those that wait."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Adds the memories that people ask for or production teaches, and corrects or archives those people name."""
+"""Lists, shows, adds and corrects memories, for the operator, for the people of a repository, and for production."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

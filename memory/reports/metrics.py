@@ -1,7 +1,7 @@
-"""Computes the metrics of a period from ledger, runs, spend, findings, gates and memories.
+"""Computes the metrics of a period, and reads the state that gauges show.
 
-Most of it stays as it is once a day is over and is kept day by day (:mod:`memory.reports.metric_days`). The rest, which
-people or agents may still change, is few and read anew.
+Most of what happened stays as it is once a day is over and is kept day by day (:mod:`memory.reports.metric_days`). The
+rest, which people or agents may still change, is few and read anew.
 """
 
 import asyncio

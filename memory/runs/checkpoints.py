@@ -1,4 +1,4 @@
-"""Keeps the output of each phase of a run, from which the run continues."""
+"""Keeps the output of each phase of a run, from which it continues, and what tests say of a base, for all its runs."""
 
 import base64
 import zlib

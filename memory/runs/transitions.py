@@ -1,4 +1,4 @@
-"""Resumes a run that failed or was stopped: the same run with its checkpoints, under a new fencing token."""
+"""Records when a run enters and leaves a phase, and resumes one that failed or was stopped."""
 
 from datetime import datetime
 

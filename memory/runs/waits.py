@@ -1,4 +1,4 @@
-"""Keeps until when each workflow waits, and when Forge next checks whether a run may act or need not wait any more.
+"""Keeps until when each workflow waits, when Forge next checks a run, and what the clock makes due next.
 
 A sweep on our clock wakes them. A run has one such check.
 """

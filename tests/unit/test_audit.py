@@ -10,7 +10,7 @@ import pytest
 
 from bot.cli import audit as auditing
 from bot.cli.audit import AuditOptions, render_entries
-from bot.moments import parse_moment
+from bot.clock import parse_moment
 from domain.errors import ForgeError
 from domain.events import Event, EventType
 from domain.runs.run import Phase

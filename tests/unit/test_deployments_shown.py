@@ -9,8 +9,8 @@ from aiohttp.test_utils import make_mocked_request
 
 from bot.cli import deployments as shown
 from bot.cli.deployments import render_line
+from bot.doctor import PartState
 from bot.doctor.configured import check_commands, check_permissions
-from bot.doctor.diagnosis import PartState
 from bot.prometheus import Metrics
 from domain.commands import Sender
 from domain.deployments.deployment import Cause, DeployAccess, DeploymentState, Step

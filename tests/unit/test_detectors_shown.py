@@ -7,8 +7,8 @@ import pytest
 
 from bot.cli import metrics as shown
 from bot.clock import SystemClock
+from bot.doctor import PartState
 from bot.doctor.configured import check_detectors
-from bot.doctor.diagnosis import PartState
 from domain.commands import Sender
 from domain.review.avoidance import AvoidanceKind
 from domain.review.feedback import DismissalScope, FeedbackStatement

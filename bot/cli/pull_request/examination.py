@@ -10,7 +10,7 @@ from pathlib import Path
 from agents.review import reviewer, transient_commits
 from agents.review.layers import apply_path_filters
 from agents.toolbox import Toolbox
-from bot.github.person import PersonalHost
+from bot.github.host import PersonalHost
 from domain.github.pull_requests import PullRequest
 from domain.ids import make_finding_id
 from domain.review.changes import Change

@@ -1,4 +1,4 @@
-"""The tables of what comes in and goes out: deliveries, pushes, and notices with their targets."""
+"""The tables of what comes in and goes out: deliveries, pushes, notices; and of what processes share."""
 
 from datetime import datetime
 from typing import Any

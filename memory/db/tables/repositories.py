@@ -1,4 +1,4 @@
-"""The tables of repositories: what was decided about each, what people allowed, and configurations."""
+"""The tables of repositories: what was decided, found, said, learned and deployed in each."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""The tables of runs: their states, fencing tokens, checkpoints, writes to GitHub, waits and contracts."""
+"""The tables of runs and what belongs to them: events, money, checkpoints, writes to GitHub, waits and contracts."""
 
 from datetime import datetime
 from typing import Any, cast

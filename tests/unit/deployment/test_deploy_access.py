@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.deploy_access import load_deploy_access
+from bot.operator_files import load_deploy_access
 from domain.deployments.deployment import DeployAccess
 from domain.errors import ConfigurationError
 
@@ -112,7 +112,7 @@ def test_an_address_has_one_form(tmp_path: Path, address: str) -> None:
         (b" \n", "is empty, or larger than 64,000 bytes"),
         (b"x" * 64_001, "is empty, or larger than 64,000 bytes"),
         (b"a\0b", "is no text, so no variable can hold it"),
-        (b"\xff", "is no text, so no variable can hold it"),
+        (b"\xff", "is no text"),
     ],
 )
 def test_a_secret_that_no_variable_can_hold(tmp_path: Path, content: bytes | None, why: str) -> None:

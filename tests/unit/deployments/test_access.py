@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.deploy_access import load_deploy_access
+from bot.operator_files import load_deploy_access
 from domain.deployments.deployment import DeployAccess
 from domain.errors import ConfigurationError
 
