@@ -18,16 +18,14 @@ from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from simulator import check_runs, merge_queue, user, workflows
-from simulator.events import Actor
-from simulator.faults import Faults, RequestInfo, WriteHook
+from simulator import branches, check_runs, user, workflows
+from simulator.errors import Faults, RequestInfo, WriteHook
 from simulator.githttp import GitServer
 from simulator.gitstore import Commit, FileContent
 from simulator.http import Api
 from simulator.pages import Site
 from simulator.registration import Registration, SignIn
-from simulator.rest import apps, checks, git, graphql, issues, pulls, repositories, reviews
-from simulator.rest import workflows as workflow_routes
+from simulator.rest import apps, checks, graphql, issues, pulls, repositories
 from simulator.state import (
     Account,
     App,
@@ -49,15 +47,12 @@ from simulator.state import (
     World,
 )
 from simulator.user import User
-from simulator.webhooks import Delivery, Webhooks
+from simulator.webhooks import Actor, Delivery, Webhooks
 
 ROUTES = [
     *apps.ROUTES,
     *checks.ROUTES,
-    *workflow_routes.ROUTES,
-    *git.ROUTES,
     *repositories.ROUTES,
-    *reviews.ROUTES,
     *pulls.ROUTES,
     *issues.ROUTES,
     *graphql.ROUTES,
@@ -327,11 +322,11 @@ class Simulator:
 
     def queue_for_merge(self, pull: PullRequest) -> str:
         """Ask for the checks of a merge queue, whether or not the base requires one; the SHA of the trial merge."""
-        return merge_queue.try_merge(self.world, pull)
+        return branches.try_merge(self.world, pull)
 
     def merge_queued(self, pull: PullRequest) -> str:
         """The checks in the merge queue are green: it merges."""
-        return merge_queue.merge(self.world, pull)
+        return branches.merge(self.world, pull)
 
     def take_out_of_queue(self, pull: PullRequest, reason: str, login: str = "github-merge-queue[bot]") -> None:
         """The merge queue drops a pull request, or somebody takes it out.
@@ -340,7 +335,7 @@ class Simulator:
             reason: GitHub's word, such as `CI_FAILURE` or `MANUAL`.
         """
         who = self.world.account(login, "Bot" if login.endswith("[bot]") else "User")
-        merge_queue.take_out(self.world, pull, Actor(who), reason)
+        branches.take_out(self.world, pull, Actor(who), reason)
 
     def ping(self) -> None:
         user.ping(self.world, self.hooks.hook_id)

@@ -7,10 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulator import branch_protection, branches, check_runs, conversation, deployments, events, pull_requests, reviews
-from simulator.events import Actor
+from simulator import (
+    branch_protection,
+    branches,
+    check_runs,
+    conversation,
+    deployments,
+    pull_requests,
+    repository_json,
+    reviews,
+    webhooks,
+)
 from simulator.gitstore import Commit, FileContent, GitStore
-from simulator.json import repositories as repository_json
 from simulator.state import (
     Account,
     CheckRun,
@@ -28,6 +36,7 @@ from simulator.state import (
     Thread,
     World,
 )
+from simulator.webhooks import Actor
 
 _SUGGESTION = re.compile(r"^(`{3,}|~{3,})suggestion[^\n]*\n(.*?)^\1", re.DOTALL | re.MULTILINE)
 
@@ -54,14 +63,14 @@ def install(
     if found is not None:
         added = [repository for repository in repositories if not found.covers(repository)]
         found.repositories |= {repository.id: repository for repository in added}
-        events.emit_selection(world, found, owner, added, [])
+        webhooks.emit_selection(world, found, owner, added, [])
         return found
     granted = dict(permissions or world.app.permissions)
     installation = Installation(world.next_id(), world.app, owner, world.now(), granted)
     installation.repositories = {repository.id: repository for repository in repositories}
     installation.has_all = has_all
     world.installations[installation.id] = installation
-    events.emit_installation(world, "created", installation, owner)
+    webhooks.emit_installation(world, "created", installation, owner)
     return installation
 
 
@@ -69,17 +78,17 @@ def remove_from_installation(world: World, repository: Repository) -> None:
     installation = world.installation_of(repository)
     if installation is not None:
         del installation.repositories[repository.id]
-        events.emit_selection(world, installation, repository.owner, [], [repository])
+        webhooks.emit_selection(world, installation, repository.owner, [], [repository])
 
 
 def uninstall(world: World, installation: Installation) -> None:
     del world.installations[installation.id]
-    events.emit_installation(world, "deleted", installation, installation.account)
+    webhooks.emit_installation(world, "deleted", installation, installation.account)
 
 
 def set_suspended(world: World, installation: Installation, suspended: bool) -> None:
     installation.suspended_at = world.now() if suspended else None
-    events.emit_installation(world, "suspend" if suspended else "unsuspend", installation, installation.account)
+    webhooks.emit_installation(world, "suspend" if suspended else "unsuspend", installation, installation.account)
 
 
 def rename(world: World, repository: Repository, name: str) -> None:
@@ -87,7 +96,7 @@ def rename(world: World, repository: Repository, name: str) -> None:
     repository.name = name
     world.old_names[before.lower()] = repository.id
     changes = {"repository": {"name": {"from": old_name}}}
-    events.emit(world, "repository", "renamed", repository, repository.owner, changes=changes)
+    webhooks.emit(world, "repository", "renamed", repository, repository.owner, changes=changes)
 
 
 def transfer(world: World, repository: Repository, login: str) -> None:
@@ -102,11 +111,11 @@ def transfer(world: World, repository: Repository, login: str) -> None:
         del installation.repositories[repository.id]
     if theirs is not None:
         theirs.repositories[repository.id] = repository
-    events.emit(world, "repository", "transferred", repository, old_owner, changes=changes)
+    webhooks.emit(world, "repository", "transferred", repository, old_owner, changes=changes)
 
 
 def delete_repository(world: World, repository: Repository) -> None:
-    events.emit(world, "repository", "deleted", repository, repository.owner)
+    webhooks.emit(world, "repository", "deleted", repository, repository.owner)
     repository.deleted = True
     for pull in world.all_pulls():
         if pull.head_repository is repository and pull.repository is not repository:
@@ -188,7 +197,7 @@ class User:
         )
         self.world.repositories[identifier] = copy
         forkee = repository_json.repository(self.world, copy)
-        events.emit(self.world, "fork", None, repository, self.account, forkee=forkee)
+        webhooks.emit(self.world, "fork", None, repository, self.account, forkee=forkee)
         return copy
 
     async def push(

@@ -10,11 +10,10 @@ from typing import cast
 from aiohttp import web
 
 from simulator.errors import Refusal
-from simulator.pages import actions, checks, conversation, deployments, files, repositories
+from simulator.pages import actions, checks, conversation, files, repositories
 from simulator.pages.actions import Verb
-from simulator.pages.html import Html, div, element, link
+from simulator.pages.html import COOKIE, Html, Visit, div, element, link
 from simulator.pages.layout import page
-from simulator.pages.session import COOKIE, Visit
 from simulator.state import Json, World
 
 Page = Callable[[Visit], Html]
@@ -30,8 +29,8 @@ PAGES: list[tuple[str, Page]] = [
     (_REPOSITORY + "/pull/{number:[0-9]+}/files", files.show),
     (_REPOSITORY + "/pull/{number:[0-9]+}/checks", checks.show),
     (_REPOSITORY + "/issues/{number:[0-9]+}", conversation.show_issue),
-    (_REPOSITORY + "/deployments", deployments.show),
-    (_REPOSITORY + "/actions/runs/{number:[0-9]+}", deployments.show_run),
+    (_REPOSITORY + "/deployments", checks.show_deployments),
+    (_REPOSITORY + "/actions/runs/{number:[0-9]+}", checks.show_run),
     (_REPOSITORY + "/commit/{sha}", repositories.commit),
     (_REPOSITORY + "/compare/{range:.+}", repositories.compare),
     (_REPOSITORY + "/blob/{revision}/{path:.+}", repositories.blob),

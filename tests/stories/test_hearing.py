@@ -7,8 +7,8 @@ from domain.events import EventType
 from memory import ledger
 from memory.learned import memories
 from simulator import branches
-from simulator.events import Actor
 from simulator.gitstore import Commit
+from simulator.webhooks import Actor
 from tests.stories.driver import Story
 from tests.world.model_findings import LINE, SAYS_NO, claim, open_reviewed
 from tests.world.replies import bodies

@@ -17,7 +17,7 @@ from memory import gates
 from memory.db.engine import Database
 from pipeline.durable.steps import Call, run_durable_step
 from simulator import User, check_runs, conversation
-from simulator.events import Actor
+from simulator.webhooks import Actor
 from tests.databases import Backend
 from tests.invariants import find_violations
 from tests.stories.driver import Story, run_forge

@@ -15,8 +15,8 @@ from domain.money import FREE, FixedPrice
 from memory import gates
 from memory.db.tables.runs import AnswerRow, CheckpointRow
 from simulator import User, conversation
-from simulator.access import Actor
-from simulator.faults import Moment, RequestInfo
+from simulator.errors import Moment, RequestInfo
+from simulator.http import Actor
 from simulator.state import PullRequest
 from tests.stories.driver import Story
 from tests.world.cart import DIFF

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from simulator.json import repositories as repository_json
+from simulator import repository_json
 from simulator.state import (
     CheckRun,
     CheckSuite,

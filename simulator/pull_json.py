@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from simulator import repository_json
 from simulator.diff import FileDiff
 from simulator.gitstore import CommitInfo
-from simulator.json import repositories as repository_json
 from simulator.state import (
     Account,
     Json,
