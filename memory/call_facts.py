@@ -15,13 +15,15 @@ from sqlalchemy import Integer, Select, String, and_, bindparam, func, literal_c
 from domain.gates import Gate
 from domain.money import BudgetExtension, CallOutcome, Totals
 from domain.runs.run import Phase, Run
-from memory import budgets, gates, ledger, model_answers
+from memory import gates, ledger
 from memory.db.engine import Connection
 from memory.db.functions import CompiledQuery, JsonArray
 from memory.db.tables.repositories import EVERYWHERE, GateRow, RepositoryRow
 from memory.db.tables.runs import BudgetRow, CircuitRow, PullRequestRow, SpendRow
-from memory.model_answers import ModelTurn
+from memory.repositories import budgets
 from memory.repositories.permits import RunPermit
+from memory.runs import model_answers
+from memory.runs.model_answers import ModelTurn
 from safety.breakers import CallResult, Circuit, RunTransition
 from safety.guards import find_release
 

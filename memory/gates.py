@@ -20,10 +20,11 @@ from domain.ids import new_id
 from domain.money import NO_EXTENSION
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
 from domain.text.redaction import PROCESS_REDACTOR
-from memory import budgets, ledger
+from memory import ledger
 from memory.db.engine import Connection, Database, insert_new
 from memory.db.tables.repositories import GateRow
 from memory.db.tables.runs import EventRow, PullRequestRow, RunRow
+from memory.repositories import budgets
 from safety.notices import EXPIRING_WITHIN, warn_at
 
 _EVENTS = {

@@ -31,10 +31,10 @@ from domain.ports import Clock
 from domain.runs.run import Phase, Run
 from domain.verdicts import BreakerState, Check
 from memory import call_facts, ledger
-from memory.budgets import load_circuit, store_circuit
 from memory.call_facts import RESERVED, RunCallFacts, utc_day
 from memory.db.engine import PLANNED_ONCE, Connection, Database
 from memory.db.tables.runs import SpendRow
+from memory.repositories.budgets import load_circuit, store_circuit
 from safety import call_admission
 from safety.breakers import Circuit, settle_call
 from safety.call_admission import CallAdmission, CallFacts, admit_call

@@ -12,9 +12,9 @@ from bot.settings import Installation
 from domain.errors import ForgeError, UnknownName
 from domain.gates import STANDARD_GATES
 from domain.text.escaping import flatten_redacted, strip_invisible
-from memory import audit
-from memory.audit import EventFilter
 from memory.db.engine import Database
+from memory.reports import audit
+from memory.reports.audit import EventFilter
 from messages import audit as texts
 from messages.audit import AuditEntry, ExportForm, export_entry, export_head, format_duration
 from safety.guards import Guard

@@ -9,8 +9,9 @@ from domain.errors import ForgeError, UnknownName
 from domain.gates import Gate
 from domain.runs.run import RepositoryRef
 from domain.text.escaping import strip_invisible
-from memory import audit, gates
+from memory import gates
 from memory.db.engine import Database
+from memory.reports import audit
 from memory.repositories import addresses
 
 T = TypeVar("T")

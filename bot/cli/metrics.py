@@ -12,7 +12,8 @@ from domain.review.avoidance import MEMORY_DAYS, DetectorRecord
 from domain.review.feedback import DismissalScope, FindingFeedback
 from domain.runs.metrics import WEEK, Series, find_end_of_day, render_trend
 from domain.text.escaping import flatten_redacted
-from memory import feedback, findings
+from memory import findings
+from memory.learned import feedback
 from memory.reports import metrics
 from messages.metrics import UNKNOWN, format_value
 

@@ -7,9 +7,9 @@ from bot.clock import parse_moment
 from bot.dashboard.visit import Download, NotHere, Page, Shown, Visit
 from domain.errors import ForgeError
 from domain.events import Event
-from memory import audit
-from memory.audit import EventFilter
 from memory.db.engine import Database
+from memory.reports import audit
+from memory.reports.audit import EventFilter
 from memory.reports.pages import PageKey
 from messages.audit import (
     SAFETY_EVENTS,

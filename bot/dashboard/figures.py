@@ -13,12 +13,12 @@ from bot.dashboard.visit import Page, Shown, Visit
 from domain.money import MICRO
 from domain.runs.metrics import WEEK, Measure, Series, find_end_of_day
 from domain.verdicts import BreakerState
-from memory import budgets, reservations
+from memory import reservations
 from memory.deployments import deployments
 from memory.reports import costs, metrics
 from memory.reports.costs import RunCost
 from memory.reports.pages import list_level_changes
-from memory.repositories import automation_level
+from memory.repositories import automation_level, budgets
 from messages.audit import describe_event
 from messages.automation import describe_allowed
 from messages.metrics import format_value

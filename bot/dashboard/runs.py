@@ -10,8 +10,9 @@ from domain.review.feedback import FindingFeedback
 from domain.review.review import Conclusion, Review
 from domain.runs.plan import RatedPlan
 from domain.runs.run import Run, RunState
-from memory import feedback, gates, reservations
+from memory import gates, reservations
 from memory.db.engine import Database
+from memory.learned import feedback
 from memory.reports import pages
 from memory.reports.pages import KeyedPage, ListedRun, PageKey, RunFilter, TimelineEntry
 from memory.runs import checkpoints, outbox, waits, work_checkpoints

@@ -61,7 +61,7 @@ from memory.db.engine import Utc
 from memory.db.functions import UtcDay
 from memory.db.tables.repositories import FeedbackRow, FindingRow, GateRow, is_dismissal
 from memory.db.tables.runs import EventRow, RecoveryRow, RunRow, SpendRow
-from memory.feedback import IS_ABOUT
+from memory.learned.feedback import IS_ABOUT
 
 _SLACK = timedelta(days=1)  # between two clocks
 SINCE = bindparam("since", type_=Utc(timezone=True))

@@ -45,7 +45,7 @@ from memory.db.tables.repositories import (
     is_dismissal,
 )
 from memory.db.tables.runs import CircuitRow, OutboxRow, RunRow
-from memory.feedback import IS_ABOUT
+from memory.learned.feedback import IS_ABOUT
 from memory.reports import metric_days, metric_facts, retention
 from memory.reports.metric_facts import (
     FINAL,

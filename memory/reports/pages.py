@@ -12,11 +12,11 @@ from domain.events import Event, EventType
 from domain.gates import Gate, GateState
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run, RunState
-from memory import model_answers
 from memory.db.engine import Connection, Database, number_in
 from memory.db.tables.repositories import FindingRow, GateRow, MemoryRow, RepositoryRow
 from memory.db.tables.runs import AnswerRow, EventRow, PullRequestRow, RunRow, SpendRow
 from memory.gates import parse_gate
+from memory.runs import model_answers
 from memory.runs.checkpoints import load_reviews
 from messages.history import AgentTurn
 from safety.automation_level import START

@@ -24,12 +24,13 @@ from domain.runs.run import (
     may_move,
 )
 from domain.text.redaction import redact_outgoing
-from memory import gates, ledger, model_answers
+from memory import gates, ledger
 from memory.db.engine import Database, number_in, upsert
 from memory.db.tables.deliveries import DeliveryRow
 from memory.db.tables.repositories import GateRow
 from memory.db.tables.runs import CheckpointRow, PullRequestRow, RunRow, SpendRow
 from memory.repositories import addresses
+from memory.runs import model_answers
 from messages.commands import PastRun
 from safety.review_quota import RunCounts, is_due
 

@@ -17,8 +17,8 @@ from domain.review.findings import Finding
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run
 from domain.slash.commands import Dismiss
-from memory import feedback, findings, ledger
-from memory.learned import memories
+from memory import findings, ledger
+from memory.learned import feedback, memories
 from memory.runs import checkpoints
 from pipeline.context import Services
 from pipeline.gates.actor import load_authorship

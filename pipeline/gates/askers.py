@@ -10,9 +10,9 @@ from domain.gates import Gate
 from domain.github.commits import AN_APP
 from domain.github.conversation import AskedIssue, Issue, IssueComment, TextEdit
 from domain.runs.run import Run
-from memory import gates, model_answers
+from memory import gates
 from memory.learned import recall
-from memory.runs import checkpoints, outbox, runs
+from memory.runs import checkpoints, model_answers, outbox, runs
 from pipeline.context import Services
 from pipeline.gates.actor import load_authorship
 from safety.authorship import Authorship, Contribution, Doubt

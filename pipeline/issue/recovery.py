@@ -11,8 +11,7 @@ from domain.runs import recovery
 from domain.runs.patches import ChangeSet
 from domain.runs.recovery import AgentMake, Caught, HiddenFailure, RecoveryAttempt, RecoveryOutcome
 from domain.runs.run import Phase, ReasonCode, RunState
-from memory import model_answers
-from memory.runs import checkpoints, outbox, recoveries
+from memory.runs import checkpoints, model_answers, outbox, recoveries
 from messages import recovery as texts
 from messages import tests as test_texts
 from pipeline.gates.ask import WaitingForGate, open_gate

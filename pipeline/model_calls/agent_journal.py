@@ -7,8 +7,8 @@ from typing import Any
 from agents.llm.models import LanguageModel
 from agents.loop.loop import SKIPPED, Agent, Use
 from agents.loop.turns import Assignment, CompletedTurn, Result, Turn, digest_turn
-from memory import model_answers
-from memory.model_answers import AnswerOutcome, RecordedToolUse
+from memory.runs import model_answers
+from memory.runs.model_answers import AnswerOutcome, RecordedToolUse
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.run_context import run_while_current
 

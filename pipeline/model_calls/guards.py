@@ -15,8 +15,8 @@ from domain.verdicts import BreakerState, Check, Reason
 from memory import ledger
 from memory.call_facts import RunCallFacts
 from memory.db.engine import Connection
-from memory.model_answers import ModelTurn
 from memory.repositories import permits
+from memory.runs.model_answers import ModelTurn
 from safety import breakers, guards
 from safety.guards import GuardLimits, TaskKind
 from safety.loop_detection import LoopStep

@@ -22,8 +22,8 @@ from domain.slash.commands import (
     WriteTests,
 )
 from domain.value import Value
-from memory import model_answers
 from memory.db.engine import Database
+from memory.runs import model_answers
 from messages import addressing
 from messages import gates as gate_texts
 from messages import instructions as texts

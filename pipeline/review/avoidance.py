@@ -7,7 +7,8 @@ from domain.config.configuration import Configuration
 from domain.review.avoidance import MEMORY_DAYS
 from domain.review.feedback import DismissalScope
 from domain.runs.run import Run
-from memory import feedback, findings
+from memory import findings
+from memory.learned import feedback
 from pipeline.context import Services
 from workspace.mirror import Mirror
 

@@ -8,7 +8,7 @@ import structlog
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.importance import Importance, use_importance
 from domain.runs.run import Run
-from memory import feedback
+from memory.learned import feedback
 from memory.runs import checkpoints, runs
 from messages import review as review_texts
 from pipeline.checkout import fetch_mirror

@@ -10,7 +10,8 @@ from domain.review.findings import Finding
 from domain.review.inline_comments import Remark
 from domain.runs.run import RepositoryRef
 from domain.slash.commands import Dismiss
-from memory import feedback, gates
+from memory import gates
+from memory.learned import feedback
 from memory.runs import runs
 from pipeline.context import Services
 from pipeline.gates.actor import load_actor_for

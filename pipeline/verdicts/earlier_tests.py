@@ -27,7 +27,8 @@ from domain.review.findings import (
 from domain.runs.earlier_tests import NOTHING_EARLIER, BaseRun, EarlierTest, EarlierTests
 from domain.runs.run import Run, Trigger
 from domain.runs.task_result import RequiredFix
-from memory import feedback, gates
+from memory import gates
+from memory.learned import feedback
 from memory.repositories import permits
 from memory.runs import checkpoints, outbox
 from messages import earlier_tests as texts

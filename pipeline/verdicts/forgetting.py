@@ -10,8 +10,7 @@ from domain.errors import CodeHostError, RateLimited
 from domain.memories.memory import Memory
 from domain.review.feedback import FindingFeedback
 from domain.runs.run import RepositoryRef
-from memory import feedback
-from memory.learned import catalogue
+from memory.learned import catalogue, feedback
 from pipeline.context import Services
 from pipeline.verdicts import update
 

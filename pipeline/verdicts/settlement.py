@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from domain.runs.run import Run, RunState
-from memory import model_answers
-from memory.runs import checkpoints, instructions, runs
+from memory.runs import checkpoints, instructions, model_answers, runs
 from pipeline.context import Services
 from pipeline.run_context import RunContext
 from pipeline.verdicts import threads

@@ -8,7 +8,8 @@ from domain.errors import Behind
 from domain.review.findings import Category, Finding, Severity
 from domain.review.inline_comments import Remark
 from domain.slash.commands import Dismiss
-from memory import feedback, findings
+from memory import findings
+from memory.learned import feedback
 from memory.repositories import permits
 from memory.runs import checkpoints
 from messages import commands as command_texts

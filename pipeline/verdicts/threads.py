@@ -13,7 +13,8 @@ from domain.review.inline_comments import Remark
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run
 from domain.text.escaping import suggestion_block
-from memory import feedback, findings
+from memory import findings
+from memory.learned import feedback
 from memory.runs import checkpoints
 from messages import inline_comments as comment_texts
 from pipeline.context import Services

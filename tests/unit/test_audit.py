@@ -14,10 +14,11 @@ from bot.clock import parse_moment
 from domain.errors import ForgeError
 from domain.events import Event, EventType
 from domain.runs.run import Phase
-from memory import audit, ledger
-from memory.audit import EventFilter
+from memory import ledger
 from memory.db.engine import Database
 from memory.process import halts
+from memory.reports import audit
+from memory.reports.audit import EventFilter
 from messages import audit as texts
 from messages.audit import COLUMNS, SAFETY_EVENTS, AuditEntry, escape_cell, format_duration
 from tests.rows import delivery_row, gate_row, run_row, settings

@@ -14,9 +14,9 @@ from domain.review.avoidance import AvoidanceKind
 from domain.review.feedback import DismissalScope, FeedbackStatement
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.runs.run import RepositoryRef
-from memory import feedback
 from memory.db.engine import Database
 from memory.db.tables.repositories import FeedbackRow, FindingRow
+from memory.learned import feedback
 from tests.rows import run_row, settings
 
 NOW = SystemClock().now()

@@ -24,7 +24,7 @@ def configure(receiver: NoticeReceiver, more: str = "") -> str:
 def define(folder: Path, **targets: str) -> Path:
     """The operator's file of targets."""
     file = folder / "targets.toml"
-    file.write_text("".join(f"[{name}]\n{values}\n" for name, values in notice_targets.items()))
+    file.write_text("".join(f"[{name}]\n{values}\n" for name, values in targets.items()))
     return file
 
 

@@ -23,7 +23,7 @@ from domain.slash.commands import (
 )
 from domain.slash.verbs import Verb
 from domain.value import Value
-from memory import feedback
+from memory.learned import feedback
 from memory.runs import checkpoints
 from messages import addressing as addressing_texts
 from messages import commands as command_texts

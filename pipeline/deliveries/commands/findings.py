@@ -7,7 +7,8 @@ from domain.review.findings import Finding
 from domain.review.inline_comments import Remark
 from domain.slash.commands import AboutFinding, NamesFinding, SlashCommand
 from domain.slash.verbs import Verb
-from memory import feedback, findings
+from memory import findings
+from memory.learned import feedback
 from memory.runs import checkpoints
 from messages import commands as texts
 from messages import feedback as feedback_texts

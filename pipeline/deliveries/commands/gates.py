@@ -9,7 +9,8 @@ from domain.money import BudgetExtension, to_micro
 from domain.slash.commands import Approve, Confirm, Continue, Delegate, Dismiss, PlainCommand, Reject, SlashCommand
 from domain.slash.verbs import Verb
 from domain.value import Value
-from memory import budgets, findings, gates
+from memory import findings, gates
+from memory.repositories import budgets
 from memory.runs import runs
 from messages import automation as automation_texts
 from messages import commands as texts

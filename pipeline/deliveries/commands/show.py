@@ -7,10 +7,11 @@ from domain.deployments.deployment import Deployment
 from domain.runs.run import ReasonCode, Run, Trigger
 from domain.slash.commands import AboutGate, AskHelp, LookBack, PlainCommand
 from domain.slash.verbs import HelpSubject, Verb
-from memory import feedback, model_answers, reservations
+from memory import reservations
 from memory.deployments import deployments
+from memory.learned import feedback
 from memory.repositories import permits
-from memory.runs import checkpoints, recoveries, runs, waits, work_checkpoints
+from memory.runs import checkpoints, model_answers, recoveries, runs, waits, work_checkpoints
 from memory.runs.traces import find_linked_number
 from messages import checkpoints as checkpoint_texts
 from messages import commands as texts

@@ -2,9 +2,8 @@
 
 from domain.commands import Repeat
 from domain.runs.run import Trigger
-from memory import model_answers
 from memory.repositories import permits
-from memory.runs import instructions
+from memory.runs import instructions, model_answers
 from memory.runs.runs import Candidate
 from messages import code_answers
 from messages import commands as command_texts

@@ -11,8 +11,7 @@ from domain.review.findings import Finding
 from domain.slash.commands import LONGEST_TEXT
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory import feedback
-from memory.learned import memories
+from memory.learned import feedback, memories
 from messages import feedback as feedback_texts
 from messages import thread_replies as reply_texts
 from pipeline.context import Services

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from domain.commands import Repeat
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
 from domain.value import Value
-from memory import model_answers
 from memory.repositories import permits
-from memory.runs import instructions
+from memory.runs import instructions, model_answers
 from memory.runs.runs import Candidate
 from messages import instructions as texts
 from pipeline.checkout import find_base

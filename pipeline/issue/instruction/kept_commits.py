@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from domain.errors import CodeAccessError
 from domain.runs.run import ReasonCode, RepositoryRef, Run
 from domain.value import Value
-from memory import model_answers
 from memory.db.engine import Database
-from memory.runs import instructions
+from memory.runs import instructions, model_answers
 from messages import fixes as texts
 from pipeline.context import Services
 from pipeline.publishing.instructions import load_instructions

@@ -5,8 +5,7 @@ from domain.runs.patches import NO_CHANGES
 from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, WorkKey
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory import model_answers
-from memory.runs import runs, work_checkpoints
+from memory.runs import model_answers, runs, work_checkpoints
 from messages import instructions as texts
 from messages import updates as update_texts
 from pipeline.issue.instruction.delivery import Delivered, Proposal

@@ -11,10 +11,9 @@ from domain.ids import new_id
 from domain.memories.memory import Archived, Memory, MemoryKind, Origin
 from domain.memories.memory_file import MemoryFileEntry
 from domain.review.feedback import FeedbackStatement
-from memory import feedback
 from memory.db.engine import Database
 from memory.db.tables.runs import EventRow
-from memory.learned import catalogue, memories, memory_file, recall, reflections
+from memory.learned import catalogue, feedback, memories, memory_file, recall, reflections
 from safety.learning_screening import MOST_PROPOSED, Learning, LearningDecision
 from safety.memory_consolidation import plan_eviction
 from tests.rows import NOON, run_row

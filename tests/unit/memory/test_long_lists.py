@@ -6,12 +6,11 @@ from typing import Any
 from sqlalchemy import insert
 from ulid import ULID
 
-from memory import audit
-from memory.audit import EventFilter
 from memory.db.engine import Database
 from memory.db.tables.repositories import FindingRow
 from memory.db.tables.runs import EventRow
-from memory.reports import finding_pages
+from memory.reports import audit, finding_pages
+from memory.reports.audit import EventFilter
 from memory.reports.finding_pages import FindingFilter, FindingOutcome
 from memory.reports.pages import PageKey
 from tests.rows import run_row

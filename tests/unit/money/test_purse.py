@@ -20,10 +20,11 @@ from domain.money import (
     to_micro,
 )
 from domain.runs.run import Phase
-from memory import budgets, ledger, reservations
+from memory import ledger, reservations
 from memory.call_facts import RunCallFacts
 from memory.db.engine import Connection, Database
 from memory.db.tables.runs import BudgetRow
+from memory.repositories import budgets
 from memory.reservations import PhaseBudget
 from tests.accounts import find_discrepancies
 from tests.clock import MovableClock

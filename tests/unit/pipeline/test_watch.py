@@ -7,9 +7,10 @@ import pytest
 from domain.config.configuration import Configuration
 from domain.events import EventType
 from domain.runs.run import Phase
-from memory import call_facts, ledger, model_answers
+from memory import call_facts, ledger
 from memory.db.engine import Connection, Database
-from memory.model_answers import RecordedToolUse
+from memory.runs import model_answers
+from memory.runs.model_answers import RecordedToolUse
 from pipeline.model_calls.guards import CallGuards
 from tests.rows import active_run
 
