@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import Field
 
 from bot.github.check_runs import GitHubCheckRuns, GitHubFailingChecks
-from bot.github.client import PAGE, Client, Stop, never_stop, quote_segment, repository_path
+from bot.github.client import PAGE, Client, Stop, never_stop, quote_segment
 from bot.github.contents import GitHubCommits, GitHubContents
 from bot.github.conversation import GitHubConversation
 from bot.github.deployments import GitHubDeployments
@@ -134,22 +134,20 @@ class GitHubHost(
 
     async def permission(self, repository: RepositoryRef, login: str, account_id: int) -> str:
         purpose = f"read the permission of {login} on {repository.full_name}"
-        address = f"{repository_path(repository)}/collaborators/{quote_segment(login)}/permission"
+        path = f"collaborators/{quote_segment(login)}/permission"
         try:
-            data = await self._client.get(repository.installation_id, address, purpose)
+            shown = await self._get(PermissionShown, repository, path, purpose)
         except NotFound:  # no such account (any more), if the repository is still there
             await self._require_visible(repository)
             return "none"
-        return parse(PermissionShown, data, purpose).role(account_id)
+        return shown.role(account_id)
 
     async def accounts_with(self, repository: RepositoryRef, role: str) -> Collection[int]:
         """:raises ValueError: there is no such role, or it is ``none``."""
         if role not in ROLES[1:]:
             raise ValueError(f"{role!r} is not a role that people can have.")
         purpose = f"list the people with the role {role} on {repository.full_name}"
-        address = f"{repository_path(repository)}/collaborators"
-        items = await self._client.items(repository.installation_id, address, purpose, {"affiliation": "all"})
-        listed = parse_all(CollaboratorShown, items, purpose)
+        listed = await self._list(CollaboratorShown, repository, "collaborators", purpose, {"affiliation": "all"})
         await self._require_visible(repository)
         return {one.id for one in listed if one.is_person and one.has(role)}
 
@@ -213,19 +211,17 @@ class PersonalHost(GitHubHost):
         """
         asked = RepositoryRef(installation_id=NO_INSTALLATION, id=0, owner=owner, name=name)
         purpose = f"see the repository {asked.full_name}"
-        data = await self._client.get(NO_INSTALLATION, repository_path(asked), purpose)
-        home = parse(RepositoryHome, data, purpose)
+        home = await self._get(RepositoryHome, asked, "", purpose)
         return asked.model_copy(update={"id": home.id, "owner": home.owner.login, "name": home.name})
 
     async def is_issue(self, repository: RepositoryRef, number: int) -> bool:
         """Whether there is an issue of this number that is no pull request."""
         purpose = f"read {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/issues/{number}"
         try:
-            data = await self._client.get(NO_INSTALLATION, address, purpose)
+            shown = await self._get(IssueShown, repository, f"issues/{number}", purpose)
         except NotFound:
             return False
-        return parse(IssueShown, data, purpose).pull_request is None
+        return shown.pull_request is None
 
 
 class GitHubDeliveries(DeliveryLog):

@@ -7,9 +7,9 @@ from typing import Literal
 from pydantic import AwareDatetime, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
-from bot.github.client import Client, repository_path
+from bot.github.client import Client
 from bot.github.conversation import GitHubConversation
-from bot.github.payloads.parsing import GHOST_ID, GHOST_LOGIN, AccountShown, parse, parse_all
+from bot.github.payloads.parsing import GHOST_ID, GHOST_LOGIN, AccountShown, parse
 from bot.github.request import Document
 from domain.errors import NotFound, Unavailable
 from domain.github.conversation import Issue, IssueComment, TextEdit, digest_wording
@@ -143,17 +143,14 @@ class GitHubIssues(GitHubConversation, Issues):
 
     async def issue(self, repository: RepositoryRef, number: int) -> Issue:
         purpose = f"read issue {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/issues/{number}"
-        shown = parse(IssueShown, await self._client.get(repository.installation_id, address, purpose), purpose)
+        shown = await self._get(IssueShown, repository, f"issues/{number}", purpose)
         await self._require_here(repository, number, [shown.url])
         return shown.to_domain()
 
     async def issue_comments(self, repository: RepositoryRef, number: int) -> Sequence[IssueComment]:
         """GitHub lists them by ascending id: https://docs.github.com/rest/issues/comments#list-issue-comments"""
         purpose = f"read the comments of {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/issues/{number}/comments"
-        items = await self._client.items(repository.installation_id, address, purpose)
-        shown = parse_all(IssueCommentShown, items, purpose)
+        shown = await self._list(IssueCommentShown, repository, f"issues/{number}/comments", purpose)
         await self._require_here(repository, number, (one.issue_url for one in shown))
         return [one.to_domain() for one in shown]
 
@@ -171,18 +168,14 @@ class GitHubIssues(GitHubConversation, Issues):
             "sort": "created",
             "direction": "asc",
         }
-        address = f"{repository_path(repository)}/issues"
-        items = await self._client.items(repository.installation_id, address, purpose, query)
-        shown = parse_all(OpenedIssue, items, purpose)
+        shown = await self._list(OpenedIssue, repository, "issues", purpose, query)
         mine = (one for one in shown if one.user is not None and one.user.id == own.id and one.pull_request is None)
         return next((one.number for one in mine if marker in (one.body or "")), None)
 
     async def create_issue(self, repository: RepositoryRef, title: str, body: str, labels: Sequence[str]) -> int:
         purpose = f"open an issue in {repository.full_name}"
-        address = f"{repository_path(repository)}/issues"
         content: dict[str, JsonValue] = {"title": title, "body": body, "labels": [*labels]}
-        data = await self._client.write(repository.installation_id, "POST", address, purpose, content)
-        return parse(OpenedIssue, data, purpose).number
+        return (await self._write(OpenedIssue, repository, "POST", "issues", purpose, content)).number
 
     async def _require_here(self, repository: RepositoryRef, number: int, addresses: Iterable[str]) -> None:
         """Check that an answer is about this issue: GitHub redirects from a transferred one to its new repository.
