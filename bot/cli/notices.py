@@ -2,9 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from typing import Annotated
+
+import typer
 
 from bot.cli import lookup
 from bot.cli.output import print_json, print_lines
+from bot.cli.process import run, run_app
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.operator_files import load_notice_access
@@ -23,6 +27,34 @@ from messages.notices import build_test, describe_target, sum_up
 from pipeline.maintenance.notices.addressing import NoticeAddress
 from pipeline.maintenance.notices.delivery import NoticeSender, OutgoingNotice
 from safety.notices import SendOutcome
+
+commands = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@commands.command("notices")
+def notices_command(
+    failed: Annotated[bool, typer.Option("--failed", help="Only those that reached nobody.")] = False,
+    repository: Annotated[
+        str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository; or whose address it is.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    test: Annotated[
+        str | None, typer.Option(metavar="TARGET", help="Send a test there: a name, or an address and --repository.")
+    ] = None,
+    secret: Annotated[
+        str | None, typer.Option(metavar="TARGET", help="Print the secret by which its receiver knows Forge.")
+    ] = None,
+) -> None:
+    """List whom Forge told of gates, budgets, levels and failures, and which targets fail; or try one."""
+    if test is not None and secret is not None:
+        raise typer.BadParameter("Choose one of --test and --secret.")
+    if test is not None:
+        run_app(lambda settings: try_target(settings, test, repository))
+    elif secret is not None:
+        run_app(lambda settings: print_secret(settings, secret, repository))
+    else:
+        run(lambda settings: show_all(settings, repository, limit, failed=failed, as_json=as_json))
 
 
 async def show_all(settings: Installation, repository: str | None, limit: int, *, failed: bool, as_json: bool) -> None:
