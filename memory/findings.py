@@ -260,8 +260,6 @@ def _row(run: Run, finding: Finding, content: dict[str, Any], now: datetime) -> 
         "content": content,
         "first_run": run.id,
         "last_run": run.id,
-        "posted_by": None,
-        "comment_id": None,
         "created_at": now,
     }
 

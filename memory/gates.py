@@ -136,14 +136,9 @@ async def close_waiting(session: AsyncSession, *where: ColumnElement[bool], why:
 async def record_escalation(database: Database, gate: Gate, to: Sequence[str], now: datetime) -> None:
     """Record, once, that people were notified because nobody answered."""
     facts = {"gate": gate.id, "name": gate.name, "to": [*to]}
-    told = select(func.count()).where(
-        EventRow.trace == gate.run_id,
-        EventRow.type == EventType.gate_escalated.value,
-        EventRow.payload["gate"].as_string() == gate.id,
-    )
+    kind, phase = EventType.gate_escalated, gate.request.phase
     async with database.transaction() as session:
-        if not await session.scalar(told):
-            ledger.record(session, gate.run_id, EventType.gate_escalated, now, phase=gate.request.phase, payload=facts)
+        await ledger.record_once(session, gate.run_id, kind, now, key="gate", payload=facts, phase=phase)
 
 
 async def record_expiring(database: Database, now: datetime) -> None:
@@ -164,14 +159,9 @@ async def record_expiring(database: Database, now: datetime) -> None:
 async def _record_one_expiring(database: Database, gate_id: str, now: datetime) -> None:
     async with database.transaction() as session:
         row = await _lock(session, gate_id)
-        told = select(func.count()).where(
-            EventRow.trace == row.run_id,
-            EventRow.type == EventType.gate_expiring.value,
-            EventRow.payload["gate"].as_string() == gate_id,
-        )
-        if row.state == GateState.waiting.value and not await session.scalar(told):
-            facts = {"gate": gate_id, "name": row.name, "until": row.until.isoformat()}
-            ledger.record(session, row.run_id, EventType.gate_expiring, now, source="gate", payload=facts)
+        if row.state == GateState.waiting.value:
+            facts, kind = {"gate": gate_id, "name": row.name, "until": row.until.isoformat()}, EventType.gate_expiring
+            await ledger.record_once(session, row.run_id, kind, now, key="gate", payload=facts, source="gate")
 
 
 async def save_location(
@@ -352,10 +342,6 @@ def _values(gate_id: str, run: Run, request: GateRequest, now: datetime) -> dict
         "asked_at": now,
         "until": now + request.timeout,
         "decision": None,
-        "decided_at": None,
-        "delegate": None,
-        "check_id": None,
-        "comment_id": None,
     }
 
 

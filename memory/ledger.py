@@ -5,7 +5,7 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any, cast
 
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import Select, bindparam, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.commands import Sender
@@ -69,10 +69,27 @@ def record(
     session.info.setdefault(PENDING_EVENTS, []).append(event)
 
 
+async def record_once(
+    session: AsyncSession, trace: str, kind: EventType, now: datetime, *, key: str, payload: dict[str, Any], **more: Any
+) -> None:
+    """The same as :func:`record`, unless the trace has an event of this kind that says the same under a key.
+
+    :param key: of the payload.
+    """
+    if await session.scalar(select_same(trace, kind, key, payload[key])) is None:
+        record(session, trace, kind, now, payload=payload, **more)
+
+
+def select_same(trace: str, kind: EventType, key: str, said: str) -> Select[str]:
+    """An event of a trace that says something under a key of its payload."""
+    is_kind = EventRow.trace == trace, EventRow.type == kind.value
+    return select(EventRow.id).where(*is_kind, EventRow.payload[key].as_string() == said).limit(1)
+
+
 async def load_events(database: Database, *traces: str) -> Sequence[Event]:
     """The events of some runs, in the order in which they happened."""
     rows = await database.scalars(select(EventRow).where(EventRow.trace.in_(traces)).order_by(EventRow.id))
-    return [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
+    return [Event.model_validate(row, from_attributes=True) for row in rows]
 
 
 _MOVES: dict[str, bool] = {
@@ -152,13 +169,10 @@ async def record_feedback(
     database: Database, trace: str, kind: EventType, payload: dict[str, Any], delivery: str, now: datetime
 ) -> None:
     """Record a person's feedback, once per delivery."""
-    same = select(EventRow.id).where(
-        EventRow.trace == trace, EventRow.type == kind.value, EventRow.payload["delivery"].as_string() == delivery
-    )
+    told = {**payload, "delivery": delivery}
     async with database.transaction() as session:
         await session.execute(update(RunRow).where(RunRow.id == trace).values(state=RunRow.state))  # one at a time
-        if await session.scalar(same.limit(1)) is None:
-            record(session, trace, kind, now, source="person", payload={**payload, "delivery": delivery})
+        await record_once(session, trace, kind, now, key="delivery", payload=told, source="person")
 
 
 async def count_replies(database: Database, trace: str, thread: int) -> int:
@@ -188,13 +202,8 @@ async def record_failed_tests(
 
     :param testing: identifies it: the head and the occasion.
     """
-    same = select(EventRow.id).where(
-        EventRow.trace == run.id,
-        EventRow.type == EventType.test_failed.value,
-        EventRow.payload["testing"].as_string() == testing,
-    )
     async with database.transaction() as session:
-        if await session.scalar(same.limit(1)) is None:
+        if await session.scalar(select_same(run.id, EventType.test_failed, "testing", testing)) is None:
             for each in failed:
                 payload = {**each, "testing": testing}
                 record(
@@ -228,8 +237,5 @@ def _record_before(
         "after": after,
         **check.reason.model_dump(include={"code", "text", "value", "threshold"}),
     }
-    same = select(func.count()).where(
-        EventRow.trace == run.id, EventRow.type == kind.value, EventRow.payload["after"].as_string() == after
-    )
-    if not connection.scalar(same):
+    if connection.scalar(select_same(run.id, kind, "after", after)) is None:
         record(connection, run.id, kind, now, source="guard", phase=phase, payload=payload)

@@ -64,12 +64,7 @@ async def claim(database: Database, key: str, holder: str, now: datetime) -> Tar
     new = {
         "target": key,
         "repository_id": parse_key(key)[0],
-        "failures": 0,
-        "failing_since": None,
-        "problem": "",
         "retry_at": now,
-        "gone_at": None,
-        "sent_at": None,
         "holder": "",
         "lease_until": now,
     }

@@ -131,13 +131,9 @@ def _build_row(target: str, notice: Notice, now: datetime, due_at: datetime) -> 
         "repository_id": _id_of(notice),
         "type": notice.type.value,
         "content": notice.model_dump(mode="json"),
-        "more": {},
         "state": WAITING,
         "created_at": now,
         "due_at": due_at,
-        "attempts": 0,
-        "problem": "",
-        "ended_at": None,
     }
 
 
@@ -253,7 +249,7 @@ async def list_untold(database: Database, most: int, beyond: str = "") -> Sequen
 
 
 async def _describe(session: AsyncSession, row: EventRow) -> NoticedEvent:
-    event = Event.model_validate({name: getattr(row, name) for name in Event.model_fields})
+    event = Event.model_validate(row, from_attributes=True)
     of_run = await session.get(RunRow, row.trace)
     if of_run is not None:
         run = of_run.as_run()

@@ -152,16 +152,10 @@ async def _add(session: AsyncSession, order: DeploymentOrder, now: datetime) -> 
             environment=order.environment,
             is_production=order.is_production,
             sha=order.sha,
-            previous_sha="",
             cause=order.cause.value,
             ordered_by=order.sender.login,
             risk=None if order.risk is None else order.risk.value,
             state=DeploymentState.queued.value,
-            percentage=0,
-            detail="",
-            wished_by="",
-            steps=[],
-            kept={},
             created_at=now,
         )
     )
@@ -397,5 +391,4 @@ async def fulfil_wish(database: Database, run_id: str, wanted: Wish) -> None:
 
 def parse_deployment(row: DeploymentRow) -> Deployment:
     """The deployment that a row holds."""
-    known: dict[str, Any] = {name: getattr(row, name) for name in Deployment.model_fields}
-    return Deployment.model_validate(known)
+    return Deployment.model_validate(row, from_attributes=True)

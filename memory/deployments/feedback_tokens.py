@@ -172,4 +172,4 @@ def _digest(token: str) -> str:
 
 
 def _parse(row: object) -> FeedbackToken:
-    return FeedbackToken.model_validate({name: getattr(row, name) for name in FeedbackToken.model_fields})
+    return FeedbackToken.model_validate(row, from_attributes=True)

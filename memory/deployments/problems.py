@@ -95,10 +95,6 @@ def _build_row(repository_id: int, fingerprint: str, report: AnyReport, now: dat
         "environments": _count_there({}, report, now),
         "first_seen": report.moment,
         "last_seen": now,
-        "suspects": [],
-        "opened": 0,
-        "queued_at": None,
-        "said": "",
     }
 
 

@@ -53,12 +53,8 @@ async def keep(
 
 async def _find_recorded(session: AsyncSession, run: Run, moment: str) -> Mapping[str, Any] | None:
     """What was recorded of this reflection, if it was stored before."""
-    same = select(EventRow.payload).where(
-        EventRow.trace == run.id,
-        EventRow.type == EventType.reflected.value,
-        EventRow.payload["moment"].as_string() == moment,
-    )
-    return await session.scalar(same)
+    same = ledger.select_same(run.id, EventType.reflected, "moment", moment)
+    return await session.scalar(same.with_only_columns(EventRow.payload))
 
 
 async def _keep(session: AsyncSession, dialect: str, run: Run, decided: LearningDecision, now: datetime) -> EventType:

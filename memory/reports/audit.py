@@ -248,7 +248,7 @@ async def _load_page(database: Database, query: Select[str]) -> Sequence[AuditEn
 def _entry(
     row: EventRow, owner: str | None, name: str | None, number: int | None, command: dict[str, Any] | None
 ) -> AuditEntry:
-    event = Event.model_validate({field_: getattr(row, field_) for field_ in Event.model_fields})
+    event = Event.model_validate(row, from_attributes=True)
     if owner is not None:
         return AuditEntry(event, event.trace, f"{owner}/{name}", number)
     asked = command or {}

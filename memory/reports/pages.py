@@ -131,7 +131,7 @@ async def load_timeline(
     where = [EventRow.trace.in_(traces), EventRow.type.not_in(_LEFT_OUT)]
     async with database.transaction() as session:
         rows, newer, older = await load_page(session, EventRow, where, key, limit)
-        events = [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
+        events = [Event.model_validate(row, from_attributes=True) for row in rows]
         asked = [_question(event) for event in events]
         turns = await _load_turns(session, traces, [each for each in asked if each])
     items = [
@@ -221,7 +221,7 @@ async def list_level_changes(database: Database, repository_id: int, limit: int)
         EventRow.type == EventType.ladder_changed.value, number_in(EventRow.payload["repository"]) == repository_id
     )
     rows = await database.scalars(query.order_by(EventRow.time.desc(), EventRow.id.desc()).limit(limit))
-    return [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
+    return [Event.model_validate(row, from_attributes=True) for row in rows]
 
 
 @dataclass(frozen=True)

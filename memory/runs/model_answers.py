@@ -14,7 +14,7 @@ from domain.runs.patches import ChangeSet
 from domain.runs.run import Phase, Run
 from memory import ledger
 from memory.db.engine import Connection, Database, upsert
-from memory.db.tables.runs import AnswerRow, EventRow, RunRow
+from memory.db.tables.runs import AnswerRow, RunRow
 from messages.history import AgentTurn
 from safety import loop_detection
 from safety.loop_detection import Iteration, LoopStep
@@ -81,25 +81,11 @@ async def note_iteration(
 
     :param key: key of the step that asked.
     """
-    same = select(EventRow.id).where(
-        EventRow.trace == run.id,
-        EventRow.type == EventType.agent_iterated.value,
-        EventRow.payload["question"].as_string() == question,
-    )
+    payload, more = {"step": key, "question": question}, {"source": "agent", "tokens": tokens, "duration": seconds}
     async with database.transaction() as session:
-        if await session.scalar(same.limit(1)) is None:
-            payload = {"step": key, "question": question}
-            ledger.record(
-                session,
-                run.id,
-                EventType.agent_iterated,
-                now,
-                source="agent",
-                phase=phase,
-                payload=payload,
-                tokens=tokens,
-                duration=seconds,
-            )
+        await ledger.record_once(
+            session, run.id, EventType.agent_iterated, now, key="question", payload=payload, phase=phase, **more
+        )
 
 
 _KEY, _STEP, _RESULTS, _ERRORS, _WRONG, _CHANGES = "key", "step", "results", "errors", "wrong", "changes"

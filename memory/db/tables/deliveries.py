@@ -111,12 +111,14 @@ class NoticeRow(TableRow):
     repository_id: Mapped[int]  # 0: of none
     type: Mapped[str]
     content: Mapped[dict[str, Any]] = mapped_column(JSON)
-    more: Mapped[dict[str, Any]] = mapped_column(JSON)  # of the notices that it stands for, how many by type
+    more: Mapped[dict[str, Any]] = mapped_column(
+        JSON, default=dict
+    )  # of the notices that it stands for, how many by type
     state: Mapped[str]  # waiting | sending | sent | failed
     created_at: Mapped[datetime]
     due_at: Mapped[datetime]
-    attempts: Mapped[int]
-    problem: Mapped[str] = mapped_column(Text)  # of the last attempt
+    attempts: Mapped[int] = mapped_column(default=0)
+    problem: Mapped[str] = mapped_column(Text, default="")  # of the last attempt
     ended_at: Mapped[datetime | None]
 
 
@@ -127,9 +129,9 @@ class NoticeTargetRow(TableRow):
 
     target: Mapped[str] = mapped_column(primary_key=True)
     repository_id: Mapped[int]  # whose configuration names its address; 0: the operator's own
-    failures: Mapped[int]  # in a row
+    failures: Mapped[int] = mapped_column(default=0)  # in a row
     failing_since: Mapped[datetime | None]
-    problem: Mapped[str] = mapped_column(Text)
+    problem: Mapped[str] = mapped_column(Text, default="")
     retry_at: Mapped[datetime]
     gone_at: Mapped[datetime | None]
     sent_at: Mapped[datetime | None]

@@ -263,18 +263,18 @@ class DeploymentRow(TableRow):
     environment: Mapped[str]
     is_production: Mapped[bool]
     sha: Mapped[str]
-    previous_sha: Mapped[str]
+    previous_sha: Mapped[str] = mapped_column(default="")
     cause: Mapped[str]
     ordered_by: Mapped[str]  # login
     risk: Mapped[str | None]
     state: Mapped[str]
-    percentage: Mapped[int]
-    detail: Mapped[str] = mapped_column(Text)  # for people
+    percentage: Mapped[int] = mapped_column(default=0)
+    detail: Mapped[str] = mapped_column(Text, default="")  # for people
     wish: Mapped[str | None]  # what a person asked of it; None once it was done
-    wished_by: Mapped[str]
+    wished_by: Mapped[str] = mapped_column(default="")
     github_id: Mapped[int | None]  # of the deployment on GitHub
-    steps: Mapped[list[dict[str, Any]]] = mapped_column(JSON)  # what was deployed and watched
-    kept: Mapped[dict[str, Any]] = mapped_column(JSON)  # what later executions of the run need, by name
+    steps: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)  # what was deployed and watched
+    kept: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)  # what later executions of the run need, by name
     holds: Mapped[bool] = mapped_column(server_default=false())  # it works in its environment; nobody else may
     created_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]
@@ -321,13 +321,13 @@ class ProblemRow(TableRow):
     last_seen: Mapped[datetime]
     deployment_id: Mapped[str | None]  # run id of the deployment that it is thought to come from
     held_deployment_id: Mapped[str | None]  # that it asked to hold
-    suspects: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    suspects: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
     issue: Mapped[int | None]
-    opened: Mapped[int]  # issues so far
+    opened: Mapped[int] = mapped_column(default=0)  # issues so far
     opened_at: Mapped[datetime | None]  # the newest issue
     shown_at: Mapped[datetime | None]
     closed_at: Mapped[datetime | None]
     resolved_at: Mapped[datetime | None]  # as monitoring says, until it reports the problem again
     learned_from: Mapped[int | None]  # pull request that solved it
     queued_at: Mapped[datetime | None]  # of the workflow that has not begun with it yet
-    said: Mapped[str] = mapped_column(Text)  # why nobody was told, for people
+    said: Mapped[str] = mapped_column(Text, default="")  # why nobody was told, for people
