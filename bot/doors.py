@@ -12,7 +12,7 @@ from aiohttp import web
 
 from bot.clock import SystemClock
 from bot.current_database import migrate, require_shared_database
-from bot.feedback import SOURCES, FeedbackDoor, open_feedback
+from bot.feedback import FeedbackDoor, open_feedback
 from bot.health import ProcessHealth
 from bot.listener import listen
 from bot.prometheus import Metrics, add_metrics
@@ -42,12 +42,7 @@ class Doors:
         """Add their addresses to an application."""
         app.router.add_post("/webhook", self.webhooks.receive)
         app.router.add_post("/", self.webhooks.receive)
-        app.router.add_post("/feedback/anomaly", self.feedback.receive_anomaly)
-        app.router.add_post("/feedback/error", self.feedback.receive_error)
-        app.router.add_post(f"/feedback/{{source:{'|'.join(SOURCES)}}}", self.feedback.receive_source)
-        for signal in ("logs", "traces"):
-            app.router.add_post(f"/feedback/opentelemetry/v1/{signal}", self.feedback.receive_telemetry)
-        app.router.add_post("/feedback/sentry/{id}", self.feedback.receive_sentry)
+        self.feedback.add_routes(app.router)
 
 
 @asynccontextmanager

@@ -36,14 +36,9 @@ async def diagnose(*, ask: bool = False) -> AsyncGenerator[Diagnosis]:
     yield await _check_tools()
     yield await check_database(settings)
     yield await check_disk(settings)
-    if (port := await check_port(settings)) is not None:
-        yield port
-    if (detectors := await check_detectors(settings)) is not None:
-        yield detectors
-    if (told := await check_notices(settings)) is not None:
-        yield told
-    if (named := await check_linters(settings)) is not None:
-        yield named
+    for check in (check_port, check_detectors, check_notices, check_linters):
+        if (found := await check(settings)) is not None:
+            yield found
     async with _host(settings) as host:
         async for finding in check_github(settings, host, load_permissions()):
             yield finding

@@ -271,7 +271,7 @@ async def load_send_backs(database: Database, run: Run) -> Sequence[SendBack]:
     return [] if row is None else _parse_send_backs(row)
 
 
-def _add(session: AsyncSession, run: Run, phase: str, output: dict[str, JsonValue], now: datetime) -> CheckpointRow:
+def _add(session: AsyncSession, run: Run, phase: str, output: dict[str, Any], now: datetime) -> CheckpointRow:
     row = CheckpointRow(id=new_id(), run_id=run.id, phase=str(phase), output=output, time=now)
     session.add(row)
     return row
