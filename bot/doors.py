@@ -1,6 +1,7 @@
 """Opens the doors through which GitHub and monitoring report, in a process that works or one that only takes."""
 
 import asyncio
+import gc
 import os
 import socket
 from collections.abc import AsyncGenerator
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 import structlog
 from aiohttp import web
 
+from bot import VERSION
+from bot.cli.process import raise_open_files, stop_signal
 from bot.clock import SystemClock
 from bot.current_database import migrate, require_shared_database
 from bot.feedback import FeedbackDoor, open_feedback
@@ -155,3 +158,15 @@ async def serve_door(settings: DoorSettings, clock: Clock | None = None) -> Asyn
         port = await stack.enter_async_context(listen(app, settings))
         await stack.enter_async_context(presence.keep())
         yield port
+
+
+async def take_webhooks(settings: DoorSettings) -> None:
+    """Take webhooks and reports of monitoring, and store them for the processes that work, until told to stop."""
+    raise_open_files()
+    stopped = stop_signal()
+    async with serve_door(settings) as port:
+        log.info("taking webhooks", version=VERSION, host=settings.host, port=port, pid=os.getpid())
+        gc.collect()
+        gc.freeze()  # a collection pauses the process, so do not scan lasting objects again
+        await stopped.wait()
+        log.info("stopping")

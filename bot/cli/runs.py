@@ -21,7 +21,7 @@ from memory.db.tables.runs import RunRow
 from memory.deliveries import deliveries as stored
 from memory.runs import checkpoints
 from memory.runs import runs as known
-from memory.runs.traces import list_trace
+from memory.runs.outbox import list_trace
 from messages.commands import describe_outcome
 from pipeline.publishing.instructions import name_runs
 from pipeline.verdicts.settings import find_mode

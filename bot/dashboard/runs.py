@@ -16,7 +16,7 @@ from memory.learned import feedback
 from memory.reports import pages
 from memory.reports.pages import KeyedPage, ListedRun, PageKey, RunFilter, TimelineEntry
 from memory.runs import checkpoints, outbox, waits, work_checkpoints
-from memory.runs.traces import list_trace
+from memory.runs.outbox import list_trace
 from messages.commands import describe_outcome, name_state
 from messages.gate_answers import describe_deciders
 from messages.review import name_outcome

@@ -12,7 +12,7 @@ from memory.deployments import deployments
 from memory.learned import feedback
 from memory.repositories import permits
 from memory.runs import checkpoints, model_answers, recoveries, runs, waits, work_checkpoints
-from memory.runs.traces import find_linked_number
+from memory.runs.outbox import find_linked_number
 from messages import checkpoints as checkpoint_texts
 from messages import commands as texts
 from messages import deployments as deployment_texts

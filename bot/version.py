@@ -1,5 +1,0 @@
-"""The version of Forge."""
-
-from importlib.metadata import version
-
-VERSION = version("forge-app")
