@@ -23,7 +23,7 @@ from domain.memories.memory_file import PATH
 from domain.slash.commands import Forget, SlashCommand, Tell
 from domain.slash.verbs import Verb
 from memory.learned import catalogue, memories
-from memory.learned.catalogue import CatalogueEntry, Recall
+from memory.learned.catalogue import CatalogueEntry, MemoryKeeper, Recall
 from memory.learned.memory_file import is_from_file
 from memory.reports import finding_pages, memory_pages
 from memory.reports.memory_pages import MemoryFilter, MutedCount
@@ -269,7 +269,8 @@ async def correct(visit: Visit) -> Shown:
     if changed == memory:
         return SeeOther(visit.address("memories", memory.short_id, done="same"))
     changed = changed.model_copy(update={"taught_by": visit.sender.id})
-    if not await catalogue.correct(visit.database, visit.repository, memory, changed, visit.sender, visit.now):
+    keeper = MemoryKeeper(visit.repository, visit.sender)
+    if not await catalogue.edit(visit.database, memory, changed, keeper, visit.now):
         return await render_memory(visit, memory, mistakes=[_ARCHIVED], typed=typed)
     return SeeOther(visit.address("memories", memory.short_id, done="changed"))
 

@@ -100,31 +100,6 @@ async def learn_from_production(database: Database, memory: Memory, trace: str, 
         return memory
 
 
-async def forget(
-    database: Database, repository: RepositoryRef, number: int | None, memory: Memory, by: Sender, now: datetime
-) -> bool:
-    """Archive a memory because a person wants that; returns whether it was live."""
-    async with database.transaction() as session:
-        if not await memories.archive_within(session, [memory.id], Archived.forgotten, now):
-            return False
-        facts = {"memory": memory.id, "why": Archived.forgotten.value}
-        await ledger.record_person_action(session, repository, number, EventType.memory_archived, by, now, **facts)
-        return True
-
-
-async def correct(
-    database: Database, repository: RepositoryRef, memory: Memory, changed: Memory, by: Sender, now: datetime
-) -> bool:
-    """Correct a memory because a person wants that; False if it was archived meanwhile."""
-    async with database.transaction() as session:
-        facts = await change_within(session, memory, changed)
-        if facts is None:
-            return False
-        told = {"memory": memory.id, **facts}
-        await ledger.record_person_action(session, repository, None, EventType.memory_edited, by, now, **told)
-        return True
-
-
 @dataclass(frozen=True)
 class CatalogueEntry:
     """A memory with how often it was recalled.
@@ -262,41 +237,48 @@ async def add(database: Database, memory: Memory, by: str, most: int = MOST_LIVE
             return same
         if not await memories.make_room(session, where, [memory], most, OPERATOR, now):
             return None
-        _record(session, memory, EventType.memory_stored, by, now)
+        await _record(session, memory, EventType.memory_stored, by, now)
         return memory
 
 
-async def edit(database: Database, memory: Memory, changed: Memory, by: str, now: datetime) -> bool:
-    """Correct a memory; the ledger keeps what it said before. False if it was archived meanwhile."""
+@dataclass(frozen=True)
+class MemoryKeeper:
+    """A person who corrects or archives a memory.
+
+    :param number: of the issue or pull request in which they do so; None: in none.
+    """
+
+    repository: RepositoryRef
+    sender: Sender
+    number: int | None = None
+
+
+async def edit(database: Database, memory: Memory, changed: Memory, by: MemoryKeeper | str, now: datetime) -> bool:
+    """Correct a memory; the ledger keeps what it said before. False if it was archived meanwhile.
+
+    :param by: a person of its repository, or the operator.
+    """
     async with database.transaction() as session:
-        facts = await change_within(session, memory, changed)
-        if facts is None:
+        row = await session.get_one(MemoryRow, memory.id, with_for_update=True)
+        if row.archived_at is not None:
             return False
-        _record(session, memory, EventType.memory_edited, by, now, **facts)
+        before, after = _describe(memories.from_row(row)), _describe(changed)
+        row.content, row.context, row.tags = changed.content, changed.context, [*changed.tags]
+        row.taught_by = changed.taught_by
+        await vectors.drop(session, memory)
+        await _record(session, memory, EventType.memory_edited, by, now, before=before, after=after)
         return True
 
 
-async def change_within(session: AsyncSession, memory: Memory, changed: Memory) -> Mapping[str, object] | None:
-    """Correct a memory in the caller's transaction.
+async def archive(database: Database, memory: Memory, by: MemoryKeeper | str, now: datetime) -> bool:
+    """Archive a memory; returns whether it was live.
 
-    :returns: what it said before and says now, for the ledger; None if it was archived meanwhile.
+    :param by: a person of its repository, or the operator.
     """
-    row = await session.get_one(MemoryRow, memory.id, with_for_update=True)
-    if row.archived_at is not None:
-        return None
-    before, after = _describe(memories.from_row(row)), _describe(changed)
-    row.content, row.context, row.tags = changed.content, changed.context, [*changed.tags]
-    row.taught_by = changed.taught_by
-    await vectors.drop(session, memory)
-    return {"before": before, "after": after}
-
-
-async def archive(database: Database, memory: Memory, by: str, now: datetime) -> bool:
-    """Archive a memory; returns whether it was live."""
     async with database.transaction() as session:
         if not await memories.archive_within(session, [memory.id], Archived.forgotten, now):
             return False
-        _record(session, memory, EventType.memory_archived, by, now, why=Archived.forgotten.value)
+        await _record(session, memory, EventType.memory_archived, by, now, why=Archived.forgotten.value)
         return True
 
 
@@ -381,6 +363,12 @@ def _recall(row: RecallRow, repository_id: int | None, number: int | None) -> Re
     return Recall(row.at, row.run_id, repository_id, number, row.task, row.rank, row.outcome)
 
 
-def _record(session: AsyncSession, memory: Memory, kind: EventType, by: str, now: datetime, **facts: object) -> None:
-    payload = {"memory": memory.id, "repository": memory.repository_id, "by": by, **facts}
-    ledger.record(session, OPERATOR, kind, now, source=OPERATOR, payload=payload)
+async def _record(
+    session: AsyncSession, memory: Memory, kind: EventType, by: MemoryKeeper | str, now: datetime, **facts: object
+) -> None:
+    if isinstance(by, MemoryKeeper):
+        told: dict[str, object] = {"memory": memory.id, **facts}
+        await ledger.record_person_action(session, by.repository, by.number, kind, by.sender, now, **told)
+    else:
+        payload = {"memory": memory.id, "repository": memory.repository_id, "by": by, **facts}
+        ledger.record(session, OPERATOR, kind, now, source=OPERATOR, payload=payload)

@@ -11,6 +11,7 @@ from domain.memories.memory import Memory
 from domain.review.feedback import FindingFeedback
 from domain.runs.run import RepositoryRef
 from memory.learned import catalogue, feedback
+from memory.learned.catalogue import MemoryKeeper
 from pipeline.context import Services
 from pipeline.verdicts import update
 
@@ -49,7 +50,7 @@ async def forget_memory(
     where, now = (repository, number), services.clock.now()
     taught_in = await feedback.find_pull_requests(services.database, repository, memory.id)
     undone = await feedback.undo_by_memory(services.database, *where, memory.id, sender, now)
-    was_live = await catalogue.forget(services.database, *where, memory, sender, now)
+    was_live = await catalogue.archive(services.database, memory, MemoryKeeper(repository, sender, number), now)
     if taught_in:
         await _update_verdicts(services, repository, taught_in, cause, number if is_pull_request else None)
     return ForgottenMemory(undone, was_live)

@@ -3,6 +3,7 @@
 from domain.ids import new_id
 from memory.db.engine import Database
 from memory.learned import catalogue, memories
+from memory.learned.catalogue import MemoryKeeper
 from tests.rows import NOON
 from tests.unit.memories.records import build_rated
 from tests.unit.memory.dismissed_findings import CAROL, SHOP
@@ -23,6 +24,6 @@ async def test_what_a_person_says_twice_is_kept_once(database: Database) -> None
 
     other = again.model_copy(update={"content": "Tests use no database.", "source": "comment 3"})
     assert await catalogue.learn(database, SHOP, 1, other, CAROL, "comment 3") == (other, True)
-    assert await catalogue.forget(database, SHOP, 1, said, CAROL, NOON)
-    assert not await catalogue.forget(database, SHOP, 1, said, CAROL, NOON)
+    assert await catalogue.archive(database, said, MemoryKeeper(SHOP, CAROL, 1), NOON)
+    assert not await catalogue.archive(database, said, MemoryKeeper(SHOP, CAROL, 1), NOON)
     assert [each.id for each in await memories.list_live(database, SHOP.id)] == [other.id]
