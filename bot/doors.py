@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import structlog
 from aiohttp import web
 
-from bot import VERSION
 from bot.cli.process import raise_open_files, stop_signal
 from bot.clock import SystemClock
 from bot.current_database import migrate, require_shared_database
@@ -20,6 +19,7 @@ from bot.health import ProcessHealth
 from bot.listener import listen
 from bot.prometheus import Metrics, add_metrics
 from bot.settings import DoorSettings, hide_secrets_of_door
+from bot.version import VERSION
 from bot.webhook import BODY_SECONDS, MAX_BODY, Door
 from domain.errors import DatabaseUnavailable
 from domain.ids import new_id

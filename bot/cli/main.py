@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from bot import VERSION
+from bot.version import VERSION
 
 
 class LateCommand(NamedTuple):

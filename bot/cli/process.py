@@ -10,9 +10,10 @@ from typing import Any
 
 import structlog
 
-from bot import VERSION, interrupts
+from bot import interrupts
 from bot.logging import configure
 from bot.settings import AnySettings, DoorSettings, Installation, Settings, load, load_door, load_installation
+from bot.version import VERSION
 
 _OPEN_FILES = 65_536
 """How many files the process may have open, if its hard limit allows. Pausing an agent takes one for each process."""

@@ -13,9 +13,9 @@ from rich.markup import escape
 from rich.padding import Padding
 
 from agents.review.checks import rule_texts
-from bot import VERSION
 from bot.cli.local_review import Format
 from bot.cli.output import output
+from bot.version import VERSION
 from domain.paths import escape_unprintable
 from domain.review.findings import Category, Finding, Fix, Severity
 from domain.review.review import Review

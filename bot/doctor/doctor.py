@@ -6,7 +6,6 @@ import shutil
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from bot import VERSION
 from bot.clock import SystemClock
 from bot.doctor import Diagnosis, fail, ok
 from bot.doctor.configured import check_deployments, check_detectors, check_linters, check_notices
@@ -16,6 +15,7 @@ from bot.github.host import GitHubHost
 from bot.github.limits import InMemoryLimits
 from bot.github.registration import load_permissions
 from bot.settings import Settings, load
+from bot.version import VERSION
 from domain.errors import ForgeError
 
 
