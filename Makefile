@@ -72,7 +72,7 @@ install-pages: install ## follow README.md and docs/install.md to the letter, on
 	$(BIN)/python -m tests.install $(WAYS)
 
 docs: install ## write the pages that are generated from the code
-	$(BIN)/python -m bot.reference.pages docs
+	$(BIN)/python -m bot.reference docs
 
 site: ## the documentation as a site, in .site/html; strict: a dead link ends it
 	@bin/site

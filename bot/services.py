@@ -5,12 +5,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from agents.toolbox import Toolbox
-from bot.deploy_access import load_deploy_access
 from bot.github.host import GitHubHost
 from bot.github.limits import StoredBudget, StoredLimits
 from bot.model_gateway import open_gateway
-from bot.notify_targets import load_notice_access
-from bot.outbound.client import OutboundClient
+from bot.operator_files import load_deploy_access, load_notice_access
+from bot.outbound import OutboundClient
 from bot.settings import Settings
 from domain.ports import Clock
 from domain.text.escaping import Markers

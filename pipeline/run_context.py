@@ -13,9 +13,9 @@ from domain.errors import Superseded
 from domain.github.commits import Signature
 from domain.review.changes import Change
 from domain.runs.run import Run
+from memory import reservations
 from memory.db.engine import Database
 from memory.process import halts
-from memory.reservations import reservations
 from memory.runs import runs
 from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services

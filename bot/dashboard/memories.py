@@ -21,8 +21,8 @@ from domain.memories import (
 from domain.slash import Forget, SlashCommand, Tell
 from domain.text.memory_file import PATH, dump_line
 from domain.verbs import Verb
-from memory.learned import catalogue, memories, remember
-from memory.learned.catalogue import CatalogueEntry, Recall
+from memory.learned import catalogue, memories
+from memory.learned.catalogue import CatalogueEntry, MemoryKeeper, Recall
 from memory.learned.memory_file import is_from_file
 from memory.reports import finding_pages, memory_pages
 from memory.reports.memory_pages import MemoryFilter, MutedCount
@@ -242,7 +242,7 @@ async def add(visit: Visit) -> Shown:
         return _render_form(visit.form, mistakes)
     cause = f"dashboard, account {visit.sender.id}"
     plain = _to_one_line(memory)
-    kept = await remember.learn(
+    kept = await catalogue.learn(
         visit.database, visit.repository, None, plain, visit.sender, cause, configured.max, is_source_unique=False
     )
     if kept is None:
@@ -268,7 +268,8 @@ async def correct(visit: Visit) -> Shown:
     if changed == memory:
         return SeeOther(visit.address("memories", memory.short_id, done="same"))
     changed = changed.model_copy(update={"taught_by": visit.sender.id})
-    if not await remember.correct(visit.database, visit.repository, memory, changed, visit.sender, visit.now):
+    keeper = MemoryKeeper(visit.repository, visit.sender)
+    if not await catalogue.edit(visit.database, memory, changed, keeper, visit.now):
         return await render_memory(visit, memory, mistakes=[_ARCHIVED], typed=typed)
     return SeeOther(visit.address("memories", memory.short_id, done="changed"))
 

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 import migrations
 from bot.current_database import open_database
-from bot.doctor.diagnosis import Diagnosis, fail, ok, warn
+from bot.doctor import Diagnosis, fail, ok, warn
 from bot.health import ALIVE, MIN_FREE
 from bot.listener import check_address, explain_in_use
 from bot.settings import Settings

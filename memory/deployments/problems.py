@@ -22,9 +22,9 @@ from domain.deployments.problems import (
 )
 from domain.events import EventType
 from domain.value import new_id
+from memory import ledger
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables.deployments import DeploymentRow, ProblemRow
-from memory.ledger import ledger
+from memory.db.tables.repositories import DeploymentRow, ProblemRow
 
 SOURCE = "production"
 MOST_ENVIRONMENTS = 20
@@ -105,10 +105,6 @@ def _build_row(repository_id: int, fingerprint: str, report: AnyReport, now: dat
         "environments": _count_there({}, report, now),
         "first_seen": report.moment,
         "last_seen": now,
-        "suspects": [],
-        "opened": 0,
-        "queued_at": None,
-        "said": "",
     }
 
 

@@ -11,9 +11,9 @@ from domain import memories
 from domain.events import EventType
 from domain.memories import Archived, Memory, MemoryKind, Origin, Scope, Use
 from domain.runs.run import RepositoryRef
+from memory import ledger
 from memory.db.engine import Database, insert_new
-from memory.db.tables.learned import MemoryRow, MemoryUseRow
-from memory.ledger import ledger
+from memory.db.tables.repositories import MemoryRow, MemoryUseRow
 from safety import memory_consolidation
 
 

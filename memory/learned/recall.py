@@ -15,13 +15,12 @@ from domain import memories
 from domain.events import EventType
 from domain.memories import Archived, Memory, MemoryKind, RecalledMemory
 from domain.runs.run import Phase, RepositoryRef
+from memory import ledger
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables.findings import FeedbackRow
-from memory.db.tables.learned import MemoryRow, RecallRow
+from memory.db.tables.repositories import FeedbackRow, MemoryRow, RecallRow
 from memory.db.tables.runs import RunRow
 from memory.learned.memories import from_row, is_visible_to
 from memory.learned.vectors import Vector, compute_similarity
-from memory.ledger import ledger
 
 __all__ = ["RecallQuery", "RecalledMemory", "list_recalled", "list_teachers", "mark_helped", "note", "recall", "settle"]
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import case, func, literal, update
 
 from memory.db.engine import Connection, Database, upsert
-from memory.db.tables.process import LimitRow
+from memory.db.tables.deliveries import LimitRow
 from safety.github_limits import Importance, Rate, WritesSpent, WriteTurn, take_turn
 
 

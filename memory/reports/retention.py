@@ -29,14 +29,35 @@ from memory.db.tables.deliveries import (
     NoticeTargetRow,
     SignedCommitRow,
 )
-from memory.db.tables.deployments import DeploymentRow, FeedbackTokenRow, ProblemRow
-from memory.db.tables.findings import FeedbackRow, FindingRow, GateRow, is_dismissal
-from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.money import AnswerRow, BudgetRow, CircuitRow, SpendRow
-from memory.db.tables.repositories import AssentRow, ConfigurationRow, RepositoryRow
-from memory.db.tables.runs import CheckpointRow, OutboxRow, PullRequestRow, RecoveryRow, RunRow, WorkCheckpointRow
-from memory.reservations.reservations import RESERVED
+from memory.db.tables.repositories import (
+    AssentRow,
+    ConfigurationRow,
+    DeploymentRow,
+    FeedbackRow,
+    FeedbackTokenRow,
+    FindingRow,
+    GateRow,
+    MemoryRow,
+    MemoryUseRow,
+    ProblemRow,
+    RecallRow,
+    RepositoryRow,
+    is_dismissal,
+)
+from memory.db.tables.runs import (
+    AnswerRow,
+    BudgetRow,
+    CheckpointRow,
+    CircuitRow,
+    EventRow,
+    OutboxRow,
+    PullRequestRow,
+    RecoveryRow,
+    RunRow,
+    SpendRow,
+    WorkCheckpointRow,
+)
+from memory.reservations import RESERVED
 from memory.runs.outbox import APPROVAL
 from safety.allowed_actions import Action
 from safety.eligibility import WINDOW

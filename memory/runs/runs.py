@@ -24,15 +24,13 @@ from domain.runs.run import (
 )
 from domain.text.redaction import redact_outgoing
 from domain.value import new_id
-from memory.budgets import model_answers
+from memory import gates, ledger
 from memory.db.engine import Database, number_in, upsert
 from memory.db.tables.deliveries import DeliveryRow
-from memory.db.tables.findings import GateRow
-from memory.db.tables.money import SpendRow
-from memory.db.tables.runs import CheckpointRow, PullRequestRow, RunRow
-from memory.gates import gates
-from memory.ledger import ledger
+from memory.db.tables.repositories import GateRow
+from memory.db.tables.runs import CheckpointRow, PullRequestRow, RunRow, SpendRow
 from memory.repositories import addresses
+from memory.runs import model_answers
 from messages.commands import PastRun
 from safety.eligibility import RunCounts, is_due
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 from domain.gates import Gate
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
 from domain.verbs import Effect
-from memory.gates import gates
+from memory import gates
 from memory.runs import checkpoints, runs
 from pipeline.automation.level import try_update_level
 from pipeline.context import DeliveryContext, Services

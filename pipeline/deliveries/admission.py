@@ -11,10 +11,9 @@ from domain.github.pull_requests import PullRequest
 from domain.runs.run import ExecutionMode, ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.budgets import model_answers
 from memory.deliveries import pushes
 from memory.repositories import permits
-from memory.runs import checkpoints, outbox, resumption, runs
+from memory.runs import checkpoints, model_answers, outbox, resumption, runs
 from messages import deliveries as texts
 from pipeline import consistent_reads
 from pipeline.automation.level import find_opening_obstacle

@@ -5,8 +5,8 @@ from domain.deployments.deployment import Deployment, DeploymentState, Wish
 from domain.gates import Choice
 from domain.slash import Deploy
 from domain.verbs import VERBS, Verb
+from memory import gates
 from memory.deployments import deployments
-from memory.gates import gates
 from memory.runs import runs
 from messages import deliveries as texts
 from messages import deployments as deployment_texts

@@ -9,7 +9,7 @@ from domain.runs.run import ReasonCode, Run
 from domain.slash import RunIssue
 from domain.verbs import Verb
 from memory.repositories import permits
-from memory.runs import outbox, resumption, runs
+from memory.runs import outbox, runs, transitions
 from messages import deliveries as texts
 from pipeline.consistent_reads import read_when_visible
 from pipeline.context import DeliveryContext
@@ -43,7 +43,7 @@ async def _find_run(context: DeliveryContext, command: ChangesRequested, seen: E
         return refused
     if not run.state.is_final:
         return run
-    resumed = await resumption.resume(services.database, run, context.guid, services.clock.now(), also_completed=True)
+    resumed = await transitions.resume(services.database, run, context.guid, services.clock.now(), also_completed=True)
     return resumed or texts.OTHER_RUN
 
 

@@ -4,7 +4,7 @@ from domain.commands import ChecksEnded
 from domain.runs.next_step import MAX_SEND_BACKS
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from memory.repositories import permits
-from memory.runs import checkpoints, outbox, resumption, runs
+from memory.runs import checkpoints, outbox, runs, transitions
 from messages import deliveries as texts
 from messages import instructions as instruction_texts
 from pipeline.automation.level import find_opening_obstacle
@@ -60,4 +60,4 @@ async def _find_run(context: DeliveryContext, command: ChecksEnded, number: int)
         text = instruction_texts.report_still_red(list(dict.fromkeys(each.name for each in red)))
         await comments.answer_below(services, repository, number, f"{run.id} {head} still red", text)
         return None
-    return await resumption.resume(services.database, run, context.guid, services.clock.now(), also_completed=True)
+    return await transitions.resume(services.database, run, context.guid, services.clock.now(), also_completed=True)

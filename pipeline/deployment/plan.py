@@ -18,8 +18,8 @@ from domain.review.review import Review, RiskLevel
 from domain.runs.run import Run
 from domain.text.escaping import escape, inline_code
 from domain.value import Value
+from memory import gates
 from memory.deployments import deployments
-from memory.gates import gates
 from memory.repositories import permits
 from memory.runs import checkpoints, outbox, runs
 from pipeline.checkout import fetch_commits

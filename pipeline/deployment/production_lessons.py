@@ -12,7 +12,7 @@ from domain.memories import MemoryKind, Origin, create_memory
 from domain.runs.run import RepositoryRef
 from domain.text.description import list_closed_issues
 from memory.deployments import problems
-from memory.learned import remember
+from memory.learned import catalogue
 from memory.runs import outbox, runs
 from messages import production as texts
 from pipeline.checkout import compare_with_base
@@ -89,7 +89,7 @@ async def _learn(
             memory = create_memory(
                 repository, Origin.production, kind, content, source, now, context=context, tags=tags
             )
-            await remember.learn_from_production(services.database, memory, trace, configuration.memory.max)
+            await catalogue.learn_from_production(services.database, memory, trace, configuration.memory.max)
         else:
             log.info("production.lesson_refused", problem=problem.id, why=refused.code)
     await problems.note_solved(services.database, problem, pull_number, trace, now)

@@ -24,8 +24,8 @@ from domain.github.checks import HostDeploymentState
 from domain.runs.run import ReasonCode
 from domain.value import Value
 from domain.verdicts import Reason
+from memory import gates
 from memory.deployments import deployments
-from memory.gates import gates
 from messages import deployments as texts
 from pipeline.deployment.plan import DeploymentPlan
 from pipeline.deployment.service import BaselineReader, DeployTransport, Watcher

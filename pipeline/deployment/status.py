@@ -13,8 +13,8 @@ from domain.review.review import RiskLevel
 from domain.runs.run import Phase
 from domain.value import Value
 from domain.verdicts import Reason
+from memory import gates
 from memory.deployments import deployments
-from memory.gates import gates
 from messages import deployments as texts
 from messages.automation import WINDOW_MINUTES
 from messages.deployments import DeploymentReport

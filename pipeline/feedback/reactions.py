@@ -17,9 +17,8 @@ from domain.review.findings import Finding
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run
 from domain.slash import Dismiss
-from memory.findings import feedback, findings
-from memory.learned import memories
-from memory.ledger import ledger
+from memory import findings, ledger
+from memory.learned import feedback, memories
 from memory.runs import checkpoints
 from pipeline.context import Services
 from pipeline.gates.authorship import load_authorship

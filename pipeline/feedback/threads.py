@@ -10,7 +10,8 @@ from domain.review.findings import Category, Finding, Severity
 from domain.review.review import Remark
 from domain.slash import Dismiss
 from domain.verbs import VERBS, Verb
-from memory.findings import feedback, findings
+from memory import findings
+from memory.learned import feedback
 from memory.repositories import permits
 from memory.runs import checkpoints
 from messages import commands as command_texts

@@ -10,8 +10,8 @@ from domain.runs.run import RepositoryRef
 from domain.slash import SlashCommand
 from domain.value import Value
 from domain.verbs import VERBS
-from memory.deliveries import command_counts
-from memory.ledger import ledger
+from memory import ledger
+from memory.deliveries import deliveries
 from memory.repositories import permits
 from memory.runs import runs
 from pipeline import consistent_reads
@@ -261,9 +261,7 @@ async def check_comment_quota(
 
     :param guid: GUID of its delivery.
     """
-    commented = await command_counts.count_comment(
-        services.database, guid, repository.id, sender.id, services.clock.now()
-    )
+    commented = await deliveries.count_comment(services.database, guid, repository.id, sender.id, services.clock.now())
     if not commented.is_flood:
         return None
     role = await services.host.permission(repository, sender.login, sender.id)

@@ -9,8 +9,7 @@ import structlog
 from domain.errors import CodeHostError, Forbidden, Halted, RateLimited, Superseded, Unprocessable
 from domain.gates import Gate, GateRequest, GateState
 from domain.runs.run import RepositoryRef, Run, Trigger
-from memory.gates import gates
-from memory.reservations import reservations
+from memory import gates, reservations
 from memory.runs import outbox, runs
 from pipeline.context import Services
 from pipeline.gates.authorship import find_lone_author

@@ -12,11 +12,10 @@ from domain.github.commits import AN_APP, MOST_COMMITS, Commit, Push
 from domain.github.conversation import AskedIssue, Issue, IssueComment, TextEdit
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import RepositoryRef, Run
-from memory.budgets import model_answers
+from memory import gates
 from memory.deliveries import pushes
-from memory.gates import gates
 from memory.learned import recall
-from memory.runs import checkpoints, outbox, runs
+from memory.runs import checkpoints, model_answers, outbox, runs
 from pipeline.checkout import fetch_commits, fetch_mirror, find_base
 from pipeline.config import loading
 from pipeline.context import Services

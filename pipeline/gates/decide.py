@@ -11,9 +11,8 @@ from domain.money import NO_EXTENSION, BudgetExtension
 from domain.review.review import RiskLevel
 from domain.runs.run import RepositoryRef, Trigger
 from domain.slash import Approve, Delegate, Reject, SlashCommand
+from memory import gates, ledger
 from memory.deployments import deployments
-from memory.gates import gates
-from memory.ledger import ledger
 from memory.runs import checkpoints, outbox, runs
 from messages import commands as command_texts
 from messages import gate_answers

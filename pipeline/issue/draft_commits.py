@@ -11,7 +11,7 @@ from domain.paths import is_test
 from domain.runs.next_step import SendBack
 from domain.runs.patches import NO_CHANGES, Areas, ChangeSet, Worked, select_blocking
 from domain.runs.plan import Task
-from memory.gates import gates
+from memory import gates
 from memory.runs import checkpoints
 from pipeline.durable.journal import run_outside_journal
 from pipeline.gates.ask import show_gates

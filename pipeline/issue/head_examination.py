@@ -28,7 +28,7 @@ from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTests
 from domain.runs.patches import RequiredFix, list_required_fixes
 from domain.runs.testing import Analysis, FailureClass, SuiteVerdict, TestRun, decide_verdict
 from domain.value import Value
-from memory.runs import tested_bases
+from memory.runs import checkpoints
 from messages import tests as test_texts
 from pipeline.issue.avoidance import AvoidanceTerms, find_avoidance, list_lost_tests
 from pipeline.run_context import RunContext, describe_place
@@ -181,7 +181,7 @@ class BaseCoverages:
     async def find(self, commit: str) -> BaseCoverage | None:
         """What is known of a commit; None if nothing is."""
         context = self.context
-        return await tested_bases.find_coverage(context.database, context.run.repository.id, self._build_key(commit))
+        return await checkpoints.find_coverage(context.database, context.run.repository.id, self._build_key(commit))
 
     async def measure(self, mirror: Mirror, commit: str) -> BaseCoverage:
         """Run the tests of a commit, and keep what they cover, even if that is nothing."""
@@ -195,7 +195,7 @@ class BaseCoverages:
 
     async def _keep(self, base: BaseCoverage) -> BaseCoverage:
         context, key = self.context, self._build_key(base.commit)
-        await tested_bases.save_coverage(context.database, context.run, key, base, context.now())
+        await checkpoints.save_coverage(context.database, context.run, key, base, context.now())
         return base
 
     def _build_key(self, commit: str) -> str:

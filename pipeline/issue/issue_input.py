@@ -15,9 +15,8 @@ from domain.runs.plan import Plan, RatedPlan, count_versions
 from domain.runs.run import ReasonCode, Trigger
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.budgets import model_answers
 from memory.repositories import permits
-from memory.runs import checkpoints, outbox, runs
+from memory.runs import checkpoints, model_answers, outbox, runs
 from memory.runs.checkpoints import PastPlan
 from messages import plan as plan_texts
 from pipeline.gates.authorship import HeardWords, list_askers, load_heard

@@ -8,8 +8,8 @@ from domain.config.conditions import Fact
 from domain.gates import Gate, GateRequest, GateState, Option, digest
 from domain.runs.run import Phase, Run, RunState, Trigger
 from domain.verdicts import Reason
-from memory.gates import gates
-from memory.runs import phases
+from memory import gates
+from memory.runs import transitions
 from messages import plan as plan_texts
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.issue.issue_input import PlannedIssue
@@ -159,7 +159,7 @@ class ConfiguredGates:
 
     async def _open_gates(self, phase: Phase, turn: int, about: str, known: Mapping[str, Fact]) -> list[Gate]:
         database, run = self.context.database, self.context.run
-        if await phases.is_left(database, run, phase, turn):
+        if await transitions.is_left(database, run, phase, turn):
             return []
         before = await gates.list_for_run(database, run.id)
         facts = {

@@ -10,8 +10,7 @@ from domain.runs.earlier_tests import Baseline
 from domain.runs.plan import Plan, Planned, RatedPlan
 from domain.runs.run import Phase, ReasonCode, RunState, Trigger
 from domain.text.redaction import redact_outgoing
-from memory.budgets import model_answers
-from memory.runs import checkpoints
+from memory.runs import checkpoints, model_answers
 from messages import plan as plan_texts
 from pipeline.durable.journal import run_outside_journal
 from pipeline.issue.baseline import establish_baseline

@@ -9,8 +9,8 @@ from domain.github.commits import add_suffix, make_branch_name
 from domain.github.pull_requests import PullRequest
 from domain.runs.plan import RatedPlan, sort_tasks
 from domain.runs.run import Phase, ReasonCode, Run, RunState
+from memory import reservations
 from memory.deliveries import pushes
-from memory.reservations import reservations
 from memory.runs import outbox
 from messages import pull_request as pull_request_texts
 from messages.pull_request import PullRequestDescription, TaskReport

@@ -11,8 +11,7 @@ from domain.runs.patches import ChangeSet
 from domain.runs.recovery import AgentMake, Caught, HiddenFailure, RecoveryAttempt, RecoveryOutcome
 from domain.runs.run import Phase, ReasonCode, RunState
 from domain.value import new_id
-from memory.budgets import model_answers
-from memory.runs import checkpoints, recoveries
+from memory.runs import checkpoints, model_answers, recoveries
 from messages import recovery as texts
 from messages import tests as test_texts
 from pipeline.gates.ask import open_gate

@@ -16,9 +16,8 @@ from domain.runs.run import RepositoryRef, Run
 from domain.runs.testing import TestRun
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.budgets import model_answers
 from memory.repositories import permits
-from memory.runs import outbox
+from memory.runs import model_answers, outbox
 from pipeline.automation.level import load_level
 from pipeline.checkout import find_base
 from pipeline.context import Services

@@ -13,7 +13,7 @@ from domain.runs.earlier_tests import Baseline
 from domain.runs.run import Phase
 from domain.runs.testing import SuiteVerdict
 from domain.text.redaction import redact_outgoing
-from memory.ledger import ledger
+from memory import ledger
 from messages import tests as test_texts
 from pipeline.durable.journal import run_outside_journal
 from pipeline.issue.avoidance import AvoidanceTerms

@@ -18,9 +18,9 @@ from domain.errors import ForgeError, Superseded
 from domain.gates import digest
 from domain.runs.run import Phase, Run
 from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
-from memory.budgets import model_answers
+from memory import reservations
 from memory.learned import memories, reflections
-from memory.reservations import reservations
+from memory.runs import model_answers
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.learning.reflection_input import ReflectionInput, load_input

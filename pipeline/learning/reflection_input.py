@@ -11,8 +11,8 @@ from domain.runs.run import Run, RunState
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from domain.verdicts import Reason
+from memory import ledger
 from memory.learned import reflections
-from memory.ledger import ledger
 from memory.repositories import permits
 from memory.runs import checkpoints, runs
 from pipeline.config.loading import load_live

@@ -16,11 +16,11 @@ from domain.notices import Notice, NoticeFormat, NoticeTarget, NoticeType, choos
 from domain.ports import Clock, Outbound
 from domain.runs.run import RepositoryRef
 from domain.value import new_id
+from memory import gates
 from memory.db.engine import Database
-from memory.deliveries.notices import notices, targets
-from memory.deliveries.notices.notices import FAILED, SENT, AddressedNotice, NoticedEvent, StoredNotice
-from memory.deliveries.notices.targets import TargetState
-from memory.gates import gates
+from memory.deliveries import notice_targets, notices
+from memory.deliveries.notice_targets import TargetState
+from memory.deliveries.notices import FAILED, SENT, AddressedNotice, NoticedEvent, StoredNotice
 from messages.notices import build_notice, plain, render, sum_up
 from pipeline.config import loading
 from pipeline.context import Services
@@ -126,7 +126,7 @@ class NoticeSweep:
         if room <= 0:
             return
         served = Counter(parse_key(key)[0] for key in self._serving)
-        for key in await targets.list_due(self._services.database, self._services.clock.now(), 10 * _AT_ONCE):
+        for key in await notice_targets.list_due(self._services.database, self._services.clock.now(), 10 * _AT_ONCE):
             number, _ = parse_key(key)
             if key in self._serving or (number and served[number] >= _OF_REPOSITORY):
                 continue
@@ -231,7 +231,7 @@ class NoticeDelivery:
 
     async def serve(self, key: str) -> None:
         """Send what is due to a target, until it fails or others have their turn; nothing if another process does."""
-        state = await targets.claim(self._database, key, self._holder, self._clock.now())
+        state = await notice_targets.claim(self._database, key, self._holder, self._clock.now())
         if state is None:
             return
         try:
@@ -239,7 +239,7 @@ class NoticeDelivery:
                 await self._give_up_old(state)
             await self._send_some(state)
         finally:
-            await targets.release(self._database, key, self._holder, self._clock.now())
+            await notice_targets.release(self._database, key, self._holder, self._clock.now())
 
     async def _give_up_old(self, state: TargetState) -> None:
         """End what waited for so long that it is old news: only what is left is tried once more."""
@@ -257,13 +257,15 @@ class NoticeDelivery:
             address = await book.find_address(state.key, notice)
             if isinstance(address, str):
                 await notices.finish(self._database, stored.id, FAILED, address, self._clock.now())
-                await targets.forget(self._database, state.key)
+                await notice_targets.forget(self._database, state.key)
                 return
             outgoing = OutgoingNotice(stored.id, notice, stored.created_at)
             verdict = await send_notice(self._services.outbound, self._clock, address, outgoing, state.failures)
             await self._record(stored, verdict)
             goes_on = verdict.outcome in {SendOutcome.sent, SendOutcome.refused} and not address.format.is_chat
-            if not goes_on or not await targets.renew(self._database, state.key, self._holder, self._clock.now()):
+            if not goes_on or not await notice_targets.renew(
+                self._database, state.key, self._holder, self._clock.now()
+            ):
                 return
 
     async def _record(self, stored: StoredNotice, verdict: SendVerdict) -> None:
@@ -272,19 +274,19 @@ class NoticeDelivery:
         match verdict.outcome:
             case SendOutcome.sent:
                 await notices.finish(self._database, stored.id, SENT, "", now)
-                await targets.record_success(self._database, key, now)
+                await notice_targets.record_success(self._database, key, now)
                 return
             case SendOutcome.later:
                 await notices.note_problem(self._database, stored.id, verdict.why)
             case SendOutcome.refused | SendOutcome.over:
                 await notices.finish(self._database, stored.id, FAILED, verdict.why, now)
             case SendOutcome.gone:
-                await targets.record_gone(self._database, key, verdict.why, now)
+                await notice_targets.record_gone(self._database, key, verdict.why, now)
                 await notices.give_up(self._database, key, verdict.why, now)
                 log.warning("notice.target_gone", target=_name(key), why=verdict.why)
                 return
         log.warning("notice.not_sent", target=_name(key), why=verdict.why, notice=stored.id)
-        await targets.record_failure(self._database, key, verdict.why, verdict.retry_at or now, now)
+        await notice_targets.record_failure(self._database, key, verdict.why, verdict.retry_at or now, now)
 
 
 def _name(key: str) -> str:

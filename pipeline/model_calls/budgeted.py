@@ -19,9 +19,9 @@ from domain.gates import GateState
 from domain.ports import ModelBudget
 from domain.runs.run import Phase
 from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
-from memory.budgets import model_answers
-from memory.budgets.model_answers import AnswerOutcome, RecordedToolUse
-from memory.gates import gates
+from memory import gates
+from memory.runs import model_answers
+from memory.runs.model_answers import AnswerOutcome, RecordedToolUse
 from pipeline.gates.ask import WaitingForGate
 from pipeline.model_calls.budget import BudgetGate, build_budget, build_side_budget, explain_limit
 from pipeline.model_calls.guards import WHOLE_PHASE, CallGuards, GuardedTask

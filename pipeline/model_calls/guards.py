@@ -12,11 +12,11 @@ from domain.gates import BUDGET_GATES, Gate, GateDecision, GateState
 from domain.money import Refusal
 from domain.runs.run import Phase, Run
 from domain.verdicts import BreakerState, Check, Reason
-from memory.budgets.model_answers import ModelTurn
+from memory import ledger
+from memory.call_facts import RunCallFacts
 from memory.db.engine import Connection
-from memory.ledger import ledger
 from memory.repositories import permits
-from memory.reservations.call_facts import RunCallFacts
+from memory.runs.model_answers import ModelTurn
 from safety import breakers, guards
 from safety.guards import GuardLimits, LoopStep, TaskKind
 

@@ -11,7 +11,7 @@ from domain.review.review import Conclusion
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
-from memory.gates import gates
+from memory import gates
 from memory.runs import checkpoints, outbox, runs
 from memory.runs.outbox import TestedHead
 from messages import config as config_texts

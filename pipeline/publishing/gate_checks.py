@@ -12,7 +12,7 @@ from domain.github.checks import Button, CheckRun
 from domain.review.review import Conclusion
 from domain.runs.run import Run
 from domain.text.redaction import redact_outgoing
-from memory.gates import gates
+from memory import gates
 from messages import gates as gate_texts
 from messages.review import CheckText
 from pipeline.context import Services

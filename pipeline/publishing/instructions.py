@@ -22,8 +22,8 @@ from domain.slash import (
     WriteTests,
 )
 from domain.value import Value
-from memory.budgets import model_answers
 from memory.db.engine import Database
+from memory.runs import model_answers
 from messages import gates as gate_texts
 from messages import instructions as texts
 from messages import updates

@@ -13,10 +13,9 @@ from domain.github.conversation import CommentEdit
 from domain.runs.run import RepositoryRef, Run, RunState, Trigger
 from domain.text.escaping import inline_code
 from domain.text.redaction import redact_outgoing
-from memory.budgets import model_answers
+from memory import reservations
 from memory.db.engine import Database
-from memory.reservations import reservations
-from memory.runs import checkpoints, outbox, runs, work_checkpoints
+from memory.runs import checkpoints, model_answers, outbox, runs, work_checkpoints
 from messages import checkpoints as checkpoint_texts
 from messages import earlier_tests as baseline_texts
 from messages import plan as plan_texts

@@ -15,7 +15,7 @@ from domain.runs.run import RepositoryRef, Run
 from domain.text.escaping import Markers
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.findings import findings
+from memory import findings
 from memory.process import halts
 from memory.runs import outbox
 from messages import earlier_tests as earlier_texts

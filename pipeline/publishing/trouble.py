@@ -22,7 +22,7 @@ from domain.errors import Forbidden, ForgeError
 from domain.gates import digest
 from domain.review.review import Conclusion
 from domain.runs.run import REVIEW_CHECK, RepositoryRef
-from memory.gates import gates
+from memory import gates
 from memory.runs import runs
 from messages import deliveries as texts
 from messages.review import CheckText

@@ -11,7 +11,8 @@ from domain.review.findings import Finding
 from domain.review.identity import follow
 from domain.review.review import Review
 from domain.runs.run import Run
-from memory.findings import feedback, findings
+from memory import findings
+from memory.learned import feedback
 from memory.runs import checkpoints, runs
 from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services

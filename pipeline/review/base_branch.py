@@ -13,8 +13,8 @@ from domain.review.changes import Change
 from domain.review.feedback import DismissalScope
 from domain.review.review import IfUnread, KeptApproval, ProtectedContents, Review
 from domain.runs.run import REVIEW_CHECK, Phase, Run
-from memory.findings import feedback, findings
-from memory.gates import gates
+from memory import findings, gates
+from memory.learned import feedback
 from pipeline.context import Services
 from pipeline.gates.decide import is_still_entitled
 from pipeline.publishing.checks import requires_check

@@ -7,7 +7,7 @@ import structlog
 
 from domain.errors import Forbidden, ForgeError, NotFound, Unprocessable
 from domain.runs.run import Run
-from memory.findings import feedback
+from memory.learned import feedback
 from memory.runs import checkpoints, runs
 from messages import review as review_texts
 from pipeline.checkout import fetch_mirror

@@ -11,8 +11,7 @@ from domain.review.findings import Finding, Layer
 from domain.review.review import Conclusion, Decision, Remark, Review
 from domain.runs.earlier_tests import EarlierTests
 from domain.runs.run import Run
-from memory.findings import findings
-from memory.gates import gates
+from memory import findings, gates
 from memory.runs import checkpoints
 from messages import automation as automation_texts
 from messages import gates as gate_texts

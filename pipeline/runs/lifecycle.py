@@ -22,9 +22,8 @@ from domain.errors import (
 )
 from domain.gates import Gate
 from domain.runs.run import Phase, ReasonCode, Run, RunState
-from memory.gates import gates
-from memory.reservations import reservations
-from memory.runs import checkpoints, phases, runs
+from memory import gates, reservations
+from memory.runs import checkpoints, runs, transitions
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal, run_outside_journal
 from pipeline.gates.ask import WaitingForGate, show_closed_gates, show_gates
@@ -37,12 +36,12 @@ from pipeline.runs.status import close_later
 
 async def enter_phase(context: RunContext, phase: Phase, turn: int = 1) -> None:
     """:param turn: counts the times the run enters this phase."""
-    await run_outside_journal(phases.enter, context.database, context.run, phase, turn, context.now())
+    await run_outside_journal(transitions.enter, context.database, context.run, phase, turn, context.now())
 
 
 async def leave_phase(context: RunContext, phase: Phase, turn: int = 1) -> None:
     """:param turn: see :func:`enter_phase`."""
-    await run_outside_journal(phases.leave, context.database, context.run, phase, turn, context.now())
+    await run_outside_journal(transitions.leave, context.database, context.run, phase, turn, context.now())
 
 
 log = structlog.get_logger(__name__)

@@ -9,7 +9,7 @@ import structlog
 
 from domain.errors import CodeHostError, ForgeError, Recovery
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
-from memory.reservations import reservations
+from memory import reservations
 from memory.runs import instructions, outbox, runs, waits
 from messages import instructions as instruction_texts
 from messages.plan import StepState

@@ -14,9 +14,9 @@ from domain.review.review import Remark
 from domain.runs.run import RepositoryRef
 from domain.slash import Dismiss
 from domain.value import shorten_id
-from memory.findings import feedback
-from memory.gates import gates
-from memory.learned import remember
+from memory import gates
+from memory.learned import catalogue, feedback
+from memory.learned.catalogue import MemoryKeeper
 from memory.runs import runs
 from pipeline.context import Services
 from pipeline.gates.actor import load_actor_for
@@ -122,7 +122,7 @@ async def forget_memory(
     where, now = (repository, number), services.clock.now()
     taught_in = await feedback.find_pull_requests(services.database, repository, memory.id)
     undone = await feedback.undo_by_memory(services.database, *where, memory.id, sender, now)
-    was_live = await remember.forget(services.database, *where, memory, sender, now)
+    was_live = await catalogue.archive(services.database, memory, MemoryKeeper(repository, sender, number), now)
     if taught_in:
         await _update_verdicts(services, repository, taught_in, cause, number if is_pull_request else None)
     return ForgottenMemory(undone, was_live)

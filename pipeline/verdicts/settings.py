@@ -11,11 +11,10 @@ from domain.github.pull_requests import PullRequest
 from domain.review.reading import Effort
 from domain.runs.run import ExecutionMode, Run, Trigger
 from domain.value import Value
-from memory.budgets import model_answers
+from memory import gates
 from memory.db.engine import Database
-from memory.gates import gates
 from memory.repositories import permits
-from memory.runs import outbox, runs
+from memory.runs import model_answers, outbox, runs
 from messages.review import explain_left_alone
 from pipeline.config import check, loading, memory_file
 from pipeline.config.parsing import LoadedConfiguration

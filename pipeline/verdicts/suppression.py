@@ -9,9 +9,9 @@ from domain.review.feedback import FindingFeedback, Word, drop_graver, find_laps
 from domain.review.findings import Finding, Layer
 from domain.review.review import NOTHING_JUDGED, JudgedFindings, Review
 from domain.runs.run import RepositoryRef, Run
+from memory import findings
 from memory.db.engine import Database
-from memory.findings import feedback, findings
-from memory.learned import memories
+from memory.learned import feedback, memories
 from memory.runs import outbox, runs
 from messages import feedback as texts
 from messages.memory import MOST_NAMED, Evidence

@@ -12,9 +12,9 @@ from domain.review.findings import Finding
 from domain.review.review import Remark, Review
 from domain.runs.run import RepositoryRef, Run, RunState
 from domain.text.escaping import suggestion_block
-from memory.budgets import model_answers
-from memory.findings import feedback, findings
-from memory.runs import checkpoints, instructions, runs
+from memory import findings
+from memory.learned import feedback
+from memory.runs import checkpoints, instructions, model_answers, runs
 from messages import inline_comments as comment_texts
 from pipeline.context import Services
 from pipeline.publishing import reviews

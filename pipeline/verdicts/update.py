@@ -8,8 +8,7 @@ from domain.errors import CodeHostError, Halted, Superseded
 from domain.gates import Gate
 from domain.review.review import Decision, Review
 from domain.runs.run import RepositoryRef, Run, RunState
-from memory.findings import findings
-from memory.gates import gates
+from memory import findings, gates
 from memory.repositories import automation_level, welcomes
 from memory.runs import checkpoints, outbox, runs
 from messages import automation as automation_texts

@@ -14,8 +14,8 @@ from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer
 from dbos._error import DBOSUnexpectedStepError  # not exported
 
 from domain.errors import DatabaseUnavailable, ForgeError
-from memory.db.announcements import Announcer, listen
 from memory.db.engine import Engine, is_outage
+from memory.db.postgresql import Announcer, listen
 from pipeline.context import Services
 from pipeline.durable.journal import Parked, make_interruption
 from pipeline.durable.queues import APP_VERSION, BELL, QUEUES, RUN, Workflow, restart_workflow

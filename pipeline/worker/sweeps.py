@@ -11,8 +11,8 @@ from datetime import datetime
 import structlog
 
 from domain.ports import Clock
+from memory import gates
 from memory.db.engine import Database
-from memory.gates import gates
 from memory.process import executors, halts, outlook
 from memory.runs import waits
 from pipeline.automation.workflow import enqueue_due_checks

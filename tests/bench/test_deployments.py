@@ -10,8 +10,7 @@ from pathlib import Path
 
 import aiohttp
 
-from bot.outbound.allowance import Allowance
-from bot.outbound.client import OutboundClient
+from bot.outbound import Allowance, OutboundClient
 from domain.config.configuration import Configuration
 from pipeline.config.parsing import parse
 from pipeline.deployment.service import Watcher

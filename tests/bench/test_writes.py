@@ -16,8 +16,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from bot.app import Patience
 from bot.github.pacing import Write
-from bot.patience import Patience
 from pipeline.durable.journal import Call, run_durable_step
 from safety.github_limits import PER_HOUR, PER_MINUTE
 from simulator import Simulator, User

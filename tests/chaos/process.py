@@ -14,8 +14,7 @@ from dbos import DBOS
 
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
-from bot.app import forge
-from bot.patience import Patience
+from bot.app import Patience, forge
 from bot.server import serve
 from bot.settings import Settings
 from memory.runs import work_checkpoints

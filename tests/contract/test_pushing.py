@@ -9,8 +9,8 @@ import pytest
 
 from domain.errors import CodeAccessError, Recovery
 from domain.github.commits import Signature
+from simulator import pull_json
 from simulator.gitstore import Blob
-from simulator.json import pulls as pull_json
 from simulator.state import Repository
 from tests.contract.stage import CODE, Stage
 from workspace.commits import BranchMoved, CannotCommit, Pushed, PushRejected

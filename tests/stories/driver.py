@@ -12,8 +12,7 @@ from pydantic import SecretStr
 
 from agents.llm.models import Models, ModelTier
 from agents.llm.scripted import ScriptedModel
-from bot.app import Forge, forge
-from bot.patience import Patience
+from bot.app import Forge, Patience, forge
 from bot.server import serve
 from bot.settings import Settings
 from memory.db.tables.runs import RunRow

@@ -7,7 +7,7 @@ from dbos import DBOS
 from inline_snapshot import snapshot
 
 from domain.events import EventType
-from memory.ledger import ledger
+from memory import ledger
 from memory.runs import checkpoints, runs
 from messages.audit import describe_event
 from pipeline.publishing import reviews

@@ -11,7 +11,7 @@ from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
 from domain.memories import Scope, Use
 from domain.runs.run import Phase
-from memory.db.tables.ledger import EventRow
+from memory.db.tables.runs import EventRow
 from memory.learned import memories, recall
 from memory.learned.recall import RecalledMemory
 from tests.rows import run_row

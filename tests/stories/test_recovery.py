@@ -11,8 +11,8 @@ from domain.runs.next_step import SendBack
 from domain.runs.patches import RequiredFix
 from domain.runs.run import Phase, Run
 from domain.runs.testing import TestRun
+from memory import gates
 from memory.db.tables.runs import RecoveryRow
-from memory.gates import gates
 from memory.reports.metrics import load_weekly
 from memory.runs import checkpoints, runs
 from pipeline.issue.head_examination import HeadTestResult

@@ -3,7 +3,7 @@
 import pytest
 
 from domain.events import Event, EventType
-from memory.ledger import audit
+from memory.reports import audit
 from messages import review as review_texts
 from safety.eligibility import COMMENTS_PER_OUTSIDER, PER_STRANGER
 from simulator import User

@@ -17,7 +17,7 @@ from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.config.sections import Linter
 from domain.errors import Recovery
-from memory.db.tables.findings import FindingRow
+from memory.db.tables.repositories import FindingRow
 from safety.impact import list_unread
 from safety.risk import PullRequestAuthor
 from tests.stories.driver import Story

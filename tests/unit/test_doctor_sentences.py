@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from agents.llm.scripted import ScriptedModel
-from bot.doctor.diagnosis import Diagnosis, PartState
+from bot.doctor import Diagnosis, PartState
 from bot.doctor.machine import judge_levels
 from bot.doctor.services import check_deliveries, check_hook, check_installations, check_model
 from bot.github.payloads.apps import HookShown

@@ -9,7 +9,7 @@ from bot.cli.local_review import Format
 from bot.cli.pull_request.access import PullRequestAddress, find_pull_request, open_host, parse_address
 from bot.cli.pull_request.examination import Examined, open_examination, review_pull_request
 from bot.cli.review_output import print_result
-from bot.github.person import PersonalHost
+from bot.github.host import PersonalHost
 from bot.settings import load_environment
 from bot.tool_folders import load_tool_folders
 from domain.errors import ForgeError

@@ -11,7 +11,7 @@ from agents.review import reviewer
 from agents.review.checks.credentials import add_transient_commits
 from agents.review.layers import apply_path_filters
 from agents.toolbox import Toolbox
-from bot.github.person import PersonalHost
+from bot.github.host import PersonalHost
 from domain.github.pull_requests import PullRequest
 from domain.review.changes import Change
 from domain.review.findings import Finding

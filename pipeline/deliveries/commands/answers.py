@@ -22,7 +22,7 @@ from domain.slash import (
 )
 from domain.value import Value
 from domain.verbs import Verb
-from memory.findings import feedback
+from memory.learned import feedback
 from memory.runs import checkpoints
 from messages import commands as command_texts
 from messages import commands as texts

@@ -22,7 +22,7 @@ from domain.github.installations import EventSnapshot
 from domain.runs.run import RepositoryRef
 from domain.slash import Deploy, Rollback, SlashCommand
 from memory.db.engine import Database
-from memory.deliveries import command_counts
+from memory.deliveries import deliveries
 from memory.ledger import ledger
 from messages import commands as texts
 from messages import deliveries as delivery_texts
@@ -200,6 +200,6 @@ async def turn_away(context: CommandContext, away: TurnedAway) -> str:
 
 
 async def _reply(context: CommandContext, away: TurnedAway) -> None:
-    if await command_counts.claim_notice(context.database, context.guid, "quota"):
+    if await deliveries.claim_notice(context.database, context.guid, "quota"):
         text = texts.too_many_comments(context.sender.login, away.why)
         await comments.answer(context.services, context.comment, context.guid, [Answer("", text)])

@@ -9,8 +9,8 @@ from domain.review.findings import Layer
 from domain.review.reading import Effort, EffortCost
 from domain.runs.run import Phase, ReasonCode, Run, Trigger
 from domain.slash import PlainCommand
-from memory.reservations import reservations
-from memory.reservations.reservations import Spent
+from memory import reservations
+from memory.reservations import Spent
 from memory.runs import checkpoints, runs
 from messages import commands as texts
 from pipeline.config import loading

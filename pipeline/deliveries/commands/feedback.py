@@ -13,7 +13,7 @@ from domain.review.findings import Finding
 from domain.runs.run import RunState
 from domain.slash import Confirm, Dismiss
 from domain.verbs import REPOSITORY_ROLE
-from memory.findings import feedback
+from memory.learned import feedback
 from memory.runs import checkpoints, runs
 from messages import commands as command_texts
 from messages import feedback as texts

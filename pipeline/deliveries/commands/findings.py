@@ -8,7 +8,8 @@ from domain.review.findings import Finding
 from domain.review.review import Remark
 from domain.slash import AboutFinding, NamesFinding, SlashCommand
 from domain.verbs import Verb
-from memory.findings import feedback, findings
+from memory import findings
+from memory.learned import feedback
 from memory.runs import checkpoints
 from messages import commands as texts
 from messages import feedback as feedback_texts

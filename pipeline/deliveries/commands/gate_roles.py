@@ -8,7 +8,7 @@ from domain.review.findings import Finding
 from domain.runs.recovery import AgentMake
 from domain.runs.run import Phase
 from domain.slash import Approve, Confirm, Dismiss, Reject, SlashCommand
-from memory.gates import gates
+from memory import gates
 from memory.runs import checkpoints, recoveries
 from messages import recovery as texts
 from pipeline.config import loading

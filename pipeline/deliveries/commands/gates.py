@@ -10,9 +10,8 @@ from domain.github.conversation import Reaction
 from domain.money import BudgetExtension, to_micro
 from domain.slash import Approve, Confirm, Continue, Delegate, Dismiss, PlainCommand, Reject, SlashCommand
 from domain.verbs import Verb
-from memory.budgets import budgets
-from memory.findings import findings
-from memory.gates import gates
+from memory import findings, gates
+from memory.repositories import budgets
 from memory.runs import runs
 from messages import automation as automation_texts
 from messages import commands as texts

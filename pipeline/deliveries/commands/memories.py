@@ -5,7 +5,7 @@ import re
 from domain.memories import LONGEST, Archived, Memory, MemoryKind, Origin, Scope, create_memory
 from domain.slash import Forget, Tell
 from domain.text.redaction import holds_secret
-from memory.learned import memories, remember
+from memory.learned import catalogue, memories
 from memory.repositories import addresses
 from messages import memory as texts
 from pipeline.config import loading
@@ -41,7 +41,7 @@ async def remember_text(context: CommandContext, asked: Tell) -> str:
             return texts.no_such_proposal(text)
         kept = {"kind": proposal.kind, "content": proposal.content, "context": proposal.context, "tags": proposal.tags}
         memory = memory.model_copy(update=kept)
-    taught = await remember.learn(context.database, *context.place, memory, context.sender, cause, configured.max)
+    taught = await catalogue.learn(context.database, *context.place, memory, context.sender, cause, configured.max)
     if taught is not None and proposal is not None:
         await memories.answer_proposal(context.database, proposal.id, Archived.merged)
     return texts.no_room(configured.max) if taught is None else texts.confirm_remember(*taught)

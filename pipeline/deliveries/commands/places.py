@@ -8,7 +8,8 @@ from domain.review.avoidance import MEMORY_DAYS, RULE, DetectorRecord
 from domain.review.changes import FileChange
 from domain.review.findings import Finding
 from domain.slash import AboutGate, LookBack
-from memory.findings import feedback, findings
+from memory import findings
+from memory.learned import feedback
 from messages import commands as command_texts
 from messages import feedback as texts
 from messages.feedback import DetectorHistory

@@ -6,8 +6,8 @@ from domain.gates import BUDGET_GATES, STANDARD_GATES
 from domain.review.reading import Effort
 from domain.runs.run import ExecutionMode, NotStarted, ReasonCode, RunStart, Trigger
 from domain.slash import AskReview, PlainCommand, Retry, RunIssue, SlashCommand
+from memory import gates
 from memory.deployments import deployments
-from memory.gates import gates
 from memory.repositories import permits
 from messages import automation as automation_texts
 from messages import commands as texts

@@ -7,13 +7,12 @@ from domain.deployments.deployment import Deployment
 from domain.runs.run import ReasonCode, Run, Trigger
 from domain.slash import AboutGate, AskHelp, PlainCommand
 from domain.verbs import HelpSubject
-from memory.budgets import model_answers
+from memory import reservations
 from memory.deployments import deployments
-from memory.findings import feedback
+from memory.learned import feedback
 from memory.repositories import permits
-from memory.reservations import reservations
-from memory.runs import checkpoints, recoveries, runs, waits, work_checkpoints
-from memory.runs.traces import find_linked_number
+from memory.runs import checkpoints, model_answers, recoveries, runs, waits, work_checkpoints
+from memory.runs.outbox import find_linked_number
 from messages import changes as history_texts
 from messages import checkpoints as checkpoint_texts
 from messages import commands as texts

@@ -21,7 +21,7 @@ from domain.text.description import (
 )
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.budgets import model_answers
+from memory.runs import model_answers
 from messages import descriptions
 from messages import descriptions as texts
 from messages.automation import RUN_TRAILER

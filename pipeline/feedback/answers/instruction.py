@@ -7,9 +7,8 @@ from domain.runs.run import Trigger
 from domain.slash import LONGEST_WORDS, Mend, TakeBaseIn, TextCommand, WriteChangelog, WriteTests
 from domain.value import Value
 from domain.verbs import Verb
-from memory.budgets import model_answers
 from memory.repositories import permits
-from memory.runs import instructions
+from memory.runs import instructions, model_answers
 from memory.runs.runs import Candidate
 from messages import commands as command_texts
 from messages import descriptions

@@ -25,7 +25,7 @@ from domain.runs.run import Phase, Run
 from domain.slash import TextCommand
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.findings import findings
+from memory import findings
 from messages import descriptions as texts
 from messages import feedback as reply_texts
 from messages import instructions as instruction_texts

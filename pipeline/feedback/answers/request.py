@@ -13,10 +13,9 @@ from domain.runs.run import RepositoryRef, Run, Trigger
 from domain.slash import Describe, TextCommand, Walkthrough
 from domain.value import Value
 from domain.verbs import Verb
-from memory.budgets import model_answers
 from memory.db.engine import Database
 from memory.repositories import permits
-from memory.runs import instructions, runs
+from memory.runs import instructions, model_answers, runs
 from memory.runs.instructions import admit_question
 from memory.runs.runs import Candidate
 from messages import commands as texts

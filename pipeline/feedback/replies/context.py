@@ -8,8 +8,7 @@ from domain.runs.run import Run
 from domain.slash import Dismiss, TextCommand
 from domain.value import Value
 from domain.verbs import Verb
-from memory.findings import findings
-from memory.ledger import ledger
+from memory import findings, ledger
 from pipeline.config.loading import load_live
 from pipeline.context import Services
 from pipeline.feedback.replies.remarks import load_name

@@ -11,8 +11,7 @@ from domain.review.findings import Finding
 from domain.slash import LONGEST_TEXT
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.findings import feedback
-from memory.learned import memories
+from memory.learned import feedback, memories
 from messages import feedback as feedback_texts
 from pipeline.context import Services
 from pipeline.verdicts import threads

@@ -15,9 +15,8 @@ from domain.runs.run import ReasonCode, RepositoryRef, Run
 from domain.slash import LONGEST_WORDS, TextCommand
 from domain.value import Value
 from domain.verbs import Verb
-from memory.deliveries.command_counts import claim_notice
-from memory.findings import findings
-from memory.ledger import ledger
+from memory import findings, ledger
+from memory.deliveries.deliveries import claim_notice
 from memory.runs import checkpoints, runs
 from messages import instructions as instruction_texts
 from pipeline.context import DeliveryContext, Services

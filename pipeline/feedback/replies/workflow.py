@@ -10,7 +10,7 @@ from domain.errors import ForgeError
 from domain.events import EventType
 from domain.review.findings import Finding
 from domain.runs.run import Run
-from memory.ledger import ledger
+from memory import ledger
 from pipeline.automation.follow_up import resume_judged_run
 from pipeline.automation.level import try_update_level
 from pipeline.context import DeliveryContext, Services

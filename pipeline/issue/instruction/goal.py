@@ -15,7 +15,7 @@ from domain.review.findings import Finding, Fix, Layer, ProofOutcome
 from domain.review.review import Review
 from domain.slash import AskFix
 from domain.value import Value
-from memory.findings import findings
+from memory import findings
 from memory.runs import checkpoints, runs
 from messages import fixes as texts
 from messages.fixes import FixOutcome, FixState

@@ -8,10 +8,9 @@ from domain.commands import Repeat
 from domain.errors import CodeAccessError, ForgeError
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
 from domain.value import Value
-from memory.budgets import model_answers
 from memory.db.engine import Database
 from memory.repositories import permits
-from memory.runs import instructions, runs
+from memory.runs import instructions, model_answers, runs
 from memory.runs.runs import Candidate
 from messages import fixes as fix_texts
 from messages import instructions as texts

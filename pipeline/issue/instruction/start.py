@@ -8,9 +8,8 @@ from domain.config.configuration import Configuration
 from domain.github.conversation import CommentKind, Remark, TextEdit
 from domain.github.pull_requests import PullRequest
 from domain.value import Value
-from memory.budgets import model_answers
 from memory.repositories import permits
-from memory.runs import instructions
+from memory.runs import instructions, model_answers
 from messages import commands as command_texts
 from messages import descriptions
 from messages import instructions as texts

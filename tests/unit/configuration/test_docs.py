@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.reference import commands, conditions, pages, protected
-from bot.reference.sample import PAGES
+from bot import reference
+from bot.reference import PAGES
 from domain.config import configuration
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -14,12 +14,12 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 def test_pages_are_up_to_date() -> None:
     """Run ``make docs`` if this fails."""
-    assert (DOCS / "configuration.md").read_text(encoding="utf-8") == pages.markdown()
-    assert (DOCS / "forge.schema.json").read_text(encoding="utf-8") == pages.json_schema()
-    assert (DOCS / "protected.md").read_text(encoding="utf-8") == protected.markdown()
+    assert (DOCS / "configuration.md").read_text(encoding="utf-8") == reference.render_configuration()
+    assert (DOCS / "forge.schema.json").read_text(encoding="utf-8") == reference.json_schema()
+    assert (DOCS / "protected.md").read_text(encoding="utf-8") == reference.render_protected()
     gates = (DOCS / "gates.md").read_text(encoding="utf-8")
-    assert gates == conditions.put_names(gates)
-    assert (DOCS / "commands.md").read_text(encoding="utf-8") == commands.markdown()
+    assert gates == reference.put_names(gates)
+    assert (DOCS / "commands.md").read_text(encoding="utf-8") == reference.render_commands()
 
 
 @pytest.mark.parametrize(

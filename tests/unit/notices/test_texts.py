@@ -9,7 +9,7 @@ from domain.config.sections import EventPattern
 from domain.events import Event, EventType
 from domain.notices import NOTICED, NoticeFormat, NoticeSeverity, NoticeTarget, NoticeType, chooses
 from domain.runs.run import RepositoryRef, Trigger
-from memory.gates.gates import parse_gate
+from memory.gates import parse_gate
 from messages.notices import build_notice, build_test, defuse, render, sum_up
 from tests.rows import NOON, active_run, gate_row
 
