@@ -12,14 +12,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from domain.slash.verbs import Verb
-
 from domain import globs
 from domain.config import configuration
 from domain.config.conditions import NAMES, KnownName
 from domain.config.configuration import Schema
 from domain.config.presets import PRESETS, Values, flatten
-from domain.verbs import VERBS, find_role
+from domain.verbs import VERBS, Verb, find_role
 from messages.commands import render_verb
 from pipeline.config.yaml import MAX_BYTES, MAX_DEPTH
 from safety.plan_risk import MORE_FOR_AGENTS

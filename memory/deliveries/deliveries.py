@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
-from safety.review_quota import WINDOW
 from sqlalchemy import ColumnElement, case, delete, func, not_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -16,7 +15,7 @@ from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
 from memory import ledger
 from memory.db.engine import Connection, Database, insert_new
 from memory.db.tables.deliveries import CommandCountRow, DeliveryRow
-from safety.eligibility import CommentCounts
+from safety.eligibility import WINDOW, CommentCounts
 
 
 @dataclass(frozen=True)

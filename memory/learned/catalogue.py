@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, String, cast, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from domain import memories
+from domain import memories as deciding
 from domain.commands import Sender
 from domain.events import Event, EventType
 from domain.memories import Archived, Memory, MemoryKind, Origin, Use, make_content_key
@@ -60,7 +60,7 @@ async def learn(
     async with database.transaction() as session:
         await memories.lock_repository(session, database.dialect, repository.id)
         for row in await session.scalars(said.order_by(MemoryRow.id)):
-            if memories.is_same_text(row.content, memory.content):
+            if deciding.is_same_text(row.content, memory.content):
                 if is_source_unique and row.source == memory.source:
                     return memories.from_row(row), True
                 if row.taught_by != by.id:

@@ -13,7 +13,7 @@ from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from memory.deliveries import pushes
 from memory.repositories import permits
-from memory.runs import checkpoints, model_answers, outbox, resumption, runs
+from memory.runs import checkpoints, model_answers, outbox, runs, transitions
 from messages import deliveries as texts
 from pipeline import consistent_reads
 from pipeline.automation.level import find_opening_obstacle
@@ -188,7 +188,7 @@ async def resume(
     if isinstance(found, Admitted):
         return found
     await refresh_configuration(services, found)
-    resumed = await resumption.resume(services.database, found, guid, services.clock.now())
+    resumed = await transitions.resume(services.database, found, guid, services.clock.now())
     return Admitted(why=texts.STILL_RUNNING) if resumed is None else Admitted(run=resumed)
 
 

@@ -13,7 +13,7 @@ import structlog
 from domain.ports import Clock
 from memory import gates
 from memory.db.engine import Database
-from memory.process import executors, halts, outlook
+from memory.process import executors, halts
 from memory.runs import waits
 from pipeline.automation.workflow import enqueue_due_checks
 from pipeline.context import Services
@@ -172,5 +172,5 @@ class Lookout:
     async def _glance(self, now: float) -> None:
         log = self._database.find_log()  # first: what is written meanwhile is looked at next time
         await self._find_queued()
-        self._next = await outlook.find_next(self._database, self._clock.now())
+        self._next = await waits.find_next(self._database, self._clock.now())
         self._glanced, self._is_stale, self._log = now, False, log

@@ -72,7 +72,7 @@ class ConfigurationRow(TableRow):
 
 
 class MemoryRow(TableRow):
-    """Something Forge learned; see :class:`domain.memories.memory.Memory`.
+    """Something Forge learned; see :class:`domain.memories.Memory`.
 
     ``last_accessed`` and ``access_count`` are about its recalls, ``used_at`` is about its uses. ``used_at`` is None if
     an older version stored the memory; then ``created_at`` counts.

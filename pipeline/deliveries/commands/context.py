@@ -21,9 +21,9 @@ from domain.gates import Gate
 from domain.github.installations import EventSnapshot
 from domain.runs.run import RepositoryRef
 from domain.slash import Deploy, Rollback, SlashCommand
+from memory import ledger
 from memory.db.engine import Database
 from memory.deliveries import deliveries
-from memory.ledger import ledger
 from messages import commands as texts
 from messages import deliveries as delivery_texts
 from messages.commands import Answer

@@ -4,14 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from memory.budgets import model_answers
-
 from domain.github.commits import PREFIX
 from domain.runs.patches import NO_CHANGES
 from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, WorkKey
 from domain.text.redaction import redact_outgoing
 from domain.value import Value, shorten_id
-from memory.runs import runs, work_checkpoints
+from memory.runs import model_answers, runs, work_checkpoints
 from messages import instructions as texts
 from messages import updates as update_texts
 from messages.pull_request import explain_refused_push, forbids_merges, needs_workflows
