@@ -17,7 +17,6 @@ from pipeline.automation.level import load_level
 from pipeline.config import loading
 from pipeline.context import DeliveryContext, Services
 from pipeline.publishing.issue_comment import open_issue
-from pipeline.verdicts.update import load_welcome
 from safety.allowed_actions import Action, ActionFacts, allows
 from safety.eligibility import choose_way, is_flood
 
@@ -145,26 +144,24 @@ async def look(
     )
 
 
-async def introduce(services: Services, run: Run, branch: str, configuration: Configuration) -> str:
-    """What the check of a run says of Forge itself: nothing, unless it is the first one of a new repository.
+async def introduce(services: Services, run: Run, branch: str, configuration: Configuration) -> None:
+    """Have the check of a run say what Forge is, if it is the first one of a new repository.
 
     If it cannot be said now, the next review says it. May be repeated.
 
     :param branch: the default branch.
     """
     known = await welcomes.find(services.database, run.repository.id)
-    if known is None or known.way is not WelcomeWay.check:
-        return ""
+    if known is None or known.way is not WelcomeWay.check or known.run_id is not None:
+        return
     if WelcomeWay.off in {configuration.welcome, services.welcome.most}:
-        return ""
-    if known.run_id is None:
-        try:
-            seen = await look(services, run.repository, branch, configuration)
-        except (CodeHostError, CodeAccessError) as error:
-            log.warning("welcome.left_out", run=run.id, error=str(error))
-            return ""
-        await welcomes.show_in(services.database, run.repository.id, run.id, seen)
-    return await load_welcome(services, run)
+        return
+    try:
+        seen = await look(services, run.repository, branch, configuration)
+    except (CodeHostError, CodeAccessError) as error:
+        log.warning("welcome.left_out", run=run.id, error=str(error))
+        return
+    await welcomes.show_in(services.database, run.repository.id, run.id, seen)
 
 
 async def _is_required(services: Services, repository: RepositoryRef, branch: str) -> bool | None:

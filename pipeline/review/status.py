@@ -14,10 +14,9 @@ from domain.gates import Gate
 from domain.review.findings import Finding
 from domain.review.review import Conclusion
 from domain.runs.run import Trigger
-from memory.runs import outbox, runs
+from memory.runs import runs
 from messages import gates as gate_texts
 from messages import review as review_texts
-from messages import updates as update_texts
 from messages.review import CheckText
 from pipeline.automation.level import load_level
 from pipeline.gates.ask import show_gates
@@ -65,17 +64,6 @@ async def may_comment(context: RunContext, configuration: Configuration) -> bool
     level = await load_level(context.services, context.run.repository.id, configuration.ladder)
     facts = ActionFacts(asked=context.run.trigger is not Trigger.pull_request)
     return allows(level, Action.comment, facts).allowed
-
-
-async def is_tested(context: RunContext) -> bool:
-    """Whether another check of this head shows what came of its tests."""
-    return await outbox.has_tested(context.services.database, context.run.repository.id, context.run.head_sha)
-
-
-async def offer_update(context: RunContext) -> str:
-    """The line that offers to take the base in, where GitHub says that the branch conflicts; else empty."""
-    live = await context.services.host.pull_request(context.run.repository, context.run.number)
-    return update_texts.offer(live.base_ref) if live.is_open and live.has_conflicts else ""
 
 
 async def conclude(

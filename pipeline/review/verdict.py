@@ -11,10 +11,9 @@ from domain.review.findings import Finding, Layer
 from domain.review.review import Conclusion, Decision, Remark, Review
 from domain.runs.earlier_tests import EarlierTests
 from domain.runs.run import Run
-from memory import findings, gates
+from memory import findings
 from memory.runs import checkpoints
 from messages import automation as automation_texts
-from messages import gates as gate_texts
 from messages import review as review_texts
 from pipeline.automation.welcome import introduce
 from pipeline.checkout import fetch_mirror, load_change
@@ -27,6 +26,7 @@ from pipeline.run_context import RunContext, run_while_current
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.earlier_tests import RULE, EarlierTestRuns, find_lost_tests, refuse_fork
 from pipeline.verdicts.gates import GatesOutcome, ReviewGates
+from pipeline.verdicts.rendering import render_verdict
 from pipeline.verdicts.settings import RunSettings
 
 log = structlog.get_logger(__name__)
@@ -106,14 +106,8 @@ class ReviewVerdict:
         inline = [] if is_silent else [finding for remark in remarks for finding in remark]
         commented = {finding.id for finding in inline}.union(earlier)
         bare = [finding for finding in review.findings if finding.id not in commented]
-        problem = " ".join(why for why in (unposted, settings.problem) if why) or None
-        asked = gate_texts.render_gates_section(await gates.list_for_run(services.database, run.id))
-        welcome = await introduce(services, run, settings.pull_request.default_branch, settings.configuration)
-        is_tested = await status.is_tested(self._context)
-        offer = await status.offer_update(self._context)
-        text = review_texts.render_outcome(
-            review, inline, len(earlier), problem, asked, welcome, is_tested=is_tested, offer=offer
-        )
+        await introduce(services, run, settings.pull_request.default_branch, settings.configuration)
+        text = await render_verdict(services, run, review, settings, inline, len(earlier), unposted)
         await status.conclude_or_change(self._context, review.conclusion, text, bare)
         if told != review_texts.tell_outcome(review):
             await reviews.retell_verdict(services, run, review)

@@ -9,16 +9,13 @@ from domain.gates import Gate
 from domain.review.review import Decision, Review
 from domain.runs.run import RepositoryRef, Run, RunState
 from memory import findings, gates
-from memory.repositories import automation_level, welcomes
-from memory.runs import checkpoints, outbox, runs
-from messages import automation as automation_texts
-from messages import deliveries as welcome_texts
+from memory.runs import checkpoints, runs
 from messages import gates as gate_texts
-from messages import review as review_texts
 from pipeline.context import Services
 from pipeline.publishing import checks, reviews
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.gates import ReviewGates
+from pipeline.verdicts.rendering import render_verdict
 from pipeline.verdicts.settings import RunSettings, load_settings
 from pipeline.verdicts.suppression import apply_dismissals
 
@@ -52,7 +49,7 @@ async def update_verdict(
             continue
         try:
             await ReviewGates(services, run, settings.configuration, settings.pull_request).show_taken_back(now)
-            await _show_verdict(services, run, now, cause if attempt == 0 else f"{cause}, {attempt}")
+            await _show_verdict(services, run, now, settings, cause if attempt == 0 else f"{cause}, {attempt}")
         except Superseded:
             return
         shown = now  # two people may judge at once, so look again until nothing changes
@@ -70,17 +67,10 @@ async def show_answer(services: Services, run: Run, gate: Gate) -> None:
         if await _has_gone_on(services, run):
             review = await checkpoints.load_review(services.database, run)
             if review is not None:
-                await _show_verdict(services, run, review, f"{gate.id}, overtaken")
+                settings = await load_settings(services, run)
+                await _show_verdict(services, run, review, settings, f"{gate.id}, overtaken")
     except (CodeHostError, Halted, Superseded) as error:
         log.info("answer.shown_later", gate=gate.id, error=str(error))
-
-
-async def load_welcome(services: Services, run: Run) -> str:
-    """The part of a run's check in which Forge introduced itself; empty in almost all."""
-    known = await welcomes.find(services.database, run.repository.id)
-    if known is None or known.run_id != run.id or known.overview is None:
-        return ""
-    return welcome_texts.render_part(known.overview)
 
 
 async def _has_gone_on(services: Services, run: Run) -> bool:
@@ -95,18 +85,12 @@ async def _apply_feedback(services: Services, run: Run, review: Review, settings
     return await ReviewGates(services, run, settings.configuration, settings.pull_request).expect_verdict(review)
 
 
-async def _show_verdict(services: Services, run: Run, now: Review, cause: str) -> None:
+async def _show_verdict(services: Services, run: Run, now: Review, settings: RunSettings, cause: str) -> None:
     """:raises Superseded: if another run owns the pull request."""
     posted = await findings.load_posted(services.database, run.repository.id, run.number)
     inline = [finding for finding in now.findings if finding.fingerprint in posted]
     if now.decision is not Decision.approve:
         await withdraw_approvals(services, run, all_of_them=True)
-    level = automation_texts.render_changes(await automation_level.list_changes(services.database, run.id))
-    refused = automation_texts.report_refusal(await automation_level.find_refusal(services.database, run.id))
-    asked = gate_texts.render_gates_section(await gates.list_for_run(services.database, run.id))
-    sections = "\n\n".join(part for part in (level, refused, asked) if part)
-    welcome = await load_welcome(services, run)
-    is_tested = await outbox.has_tested(services.database, run.repository.id, run.head_sha)
-    text = review_texts.render_outcome(now, inline, 0, gates=sections, welcome=welcome, is_tested=is_tested)
+    text = await render_verdict(services, run, now, settings, inline)
     await checks.conclude_again(services, run, cause, now.conclusion, text)
     await reviews.retell_verdict(services, run, now)
