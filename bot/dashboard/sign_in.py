@@ -17,7 +17,7 @@ from domain.errors import CodeHostError, NotAllowed
 from domain.github.installations import MOST_ISSUES
 from memory.process import sessions
 from memory.process.sessions import DashboardSession
-from messages.deliveries import TITLE as WELCOME_TITLE
+from messages.welcome import TITLE as WELCOME_TITLE
 from pipeline.context import Services
 
 _LONGEST = 2_000  # characters of an address that somebody comes back to

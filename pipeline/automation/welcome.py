@@ -12,7 +12,7 @@ from domain.github.installations import RepositoryOverview, WelcomeWay, find_mis
 from domain.runs.run import REVIEW_CHECK, RepositoryRef, Run
 from domain.value import Value
 from memory.repositories import welcomes
-from messages import deliveries
+from messages import welcome as texts
 from pipeline.automation.level import load_level
 from pipeline.config import loading
 from pipeline.context import DeliveryContext, Services
@@ -38,7 +38,7 @@ class _Reception(Value):
 async def welcome_repositories(context: DeliveryContext, command: WelcomeRepositories) -> str:
     """Welcome every repository that was not welcomed before; how that ended."""
     if context.services.welcome.most is WelcomeWay.off:
-        return deliveries.OFF
+        return texts.OFF
     if is_flood(len(command.repositories), chosen=command.is_chosen):
         # They are left to their first reviews. GitHub is asked nothing: there may be a thousand.
         noted = await context.journal.step(
@@ -49,9 +49,9 @@ async def welcome_repositories(context: DeliveryContext, command: WelcomeReposit
             WelcomeWay.check,
             context.guid,
         )
-        return deliveries.describe_outcome(0, noted)
+        return texts.describe_outcome(0, noted)
     ways = [await _welcome(context, each) for each in command.repositories]
-    return deliveries.describe_outcome(ways.count(WelcomeWay.issue), ways.count(WelcomeWay.check))
+    return texts.describe_outcome(ways.count(WelcomeWay.issue), ways.count(WelcomeWay.check))
 
 
 async def _welcome(context: DeliveryContext, repository: RepositoryRef) -> WelcomeWay | None:
@@ -102,8 +102,8 @@ async def _tell(context: DeliveryContext, repository: RepositoryRef, overview: R
     services = context.services
     marker = services.markers.make(_KIND, str(repository.id))
     try:
-        body = deliveries.render_issue(overview, marker)
-        await open_issue(services, repository, f"{_KIND} {repository.id}", marker, deliveries.TITLE, body)
+        body = texts.render_issue(overview, marker)
+        await open_issue(services, repository, f"{_KIND} {repository.id}", marker, texts.TITLE, body)
     except (Forbidden, NotFound, Unprocessable) as error:
         log.info("welcome.issue_refused", repository=repository.id, error=str(error))
         return await _put_off(context, repository)

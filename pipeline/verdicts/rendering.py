@@ -9,10 +9,10 @@ from memory import gates
 from memory.repositories import automation_level, welcomes
 from memory.runs import outbox
 from messages import automation as automation_texts
-from messages import deliveries as welcome_texts
 from messages import gates as gate_texts
 from messages import review as review_texts
 from messages import updates as update_texts
+from messages import welcome as welcome_texts
 from messages.review import CheckText
 from pipeline.context import Services
 from pipeline.verdicts.settings import RunSettings

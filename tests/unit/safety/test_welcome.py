@@ -5,7 +5,7 @@ import pytest
 from agents.review.overview import describe_files
 from domain.config.presets import build
 from domain.github.installations import MOST_ISSUES, RepositoryOverview, RepositoryTraits, WelcomeWay
-from messages import deliveries as texts
+from messages import welcome as texts
 from safety.eligibility import choose_way, is_flood
 from tests.rendering import find_active
 
