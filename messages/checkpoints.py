@@ -14,7 +14,7 @@ from domain.runs.work_checkpoint import ENDS, CheckpointCause, RollbackProblem, 
 from domain.text.escaping import escape, flatten_redacted, inline_code, inline_path, name_count, strip_invisible
 from domain.text.redaction import redact_outgoing
 from messages.commands import MOST_LINES, describe_state
-from safety.notices import ExceededLimit, KeepingProblem
+from safety.checkpoint_limits import ExceededLimit, KeepingProblem
 
 _LARGEST = 500_000  # bytes of a file whose lines are compared
 _MOST_LINES = 20_000  # on both sides between what they begin and end with alike; difflib takes quadratic time

@@ -11,7 +11,7 @@ from domain.runs.patches import NO_CHANGES
 from domain.runs.work_checkpoint import BrokenCheckpoint, Link, WorkCheckpoint, load_states
 from memory.runs import work_checkpoints
 from messages.checkpoints import DiffRoom, ShownDiff, describe_cause, describe_exceeded, fit_diff, name_change
-from safety.notices import find_exceeded
+from safety.checkpoint_limits import find_exceeded
 
 LEAST = "write"
 """What an agent drafted may hold what was never proposed, so readers of a public repository do not see it."""

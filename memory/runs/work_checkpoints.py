@@ -18,7 +18,7 @@ from domain.value import new_id, shorten_id
 from memory import ledger
 from memory.db.engine import Database
 from memory.db.tables.runs import EventRow, RunRow, WorkCheckpointRow
-from safety.notices import KeepingFacts
+from safety.checkpoint_limits import KeepingFacts
 
 _DESCRIBED = select(WorkCheckpointRow).options(defer(WorkCheckpointRow.content))  # contents are large
 _MOST_BYTES = 32 << 20  # of one checkpoint, before it is compressed

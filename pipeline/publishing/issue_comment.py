@@ -24,7 +24,7 @@ from messages.pull_request import Progress
 from pipeline.context import Services
 from pipeline.publishing.comments import ensure_comment
 from pipeline.publishing.publisher import PostLater, answer_once, post_progress_once, write_once
-from safety.notices import find_exceeded
+from safety.checkpoint_limits import find_exceeded
 from safety.plan_risk import needs_approval
 
 _LOOKED_BACK = timedelta(days=7)
