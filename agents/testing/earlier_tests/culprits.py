@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.outcomes import Culprits
 from agents.testing.earlier_tests.reading import Reader, is_of_program
 from agents.testing.earlier_tests.running import FileRunner, Sides, find_version, list_passed
@@ -18,79 +17,65 @@ from agents.testing.earlier_tests.texts import find_failing_line, quote
 from workspace.commits import write_blob, write_tree
 from workspace.git import Git
 
-_TRIES, _SECONDS = 20, 90.0  # of runs to find the fewest lines, and of the sandbox in them
-_MOST_EDITS = 150
-_MOST_NEEDED = 6
+_TRIES, _SECONDS = 20, 90.0  # of runs to find the fewest hunks, and of the sandbox in them
+_MOST_HUNKS, _MOST_NEEDED = 150, 6
 _MOST_FILES = 30  # of head's tests
 _SHOWN = 3  # places
-_NO_TEXT = "\ufffd"
 _WORD = re.compile(r"\w+")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True)
-class Edit:
+class ProgramHunk:
     """One place of the program that a change touches.
 
-    :param start: the line of the file before the change, from 1; :param at: the same after it.
+    :param start: the first of its lines before the change, from 0; :param at: the same after it.
     :param old: its lines before; :param new: after.
-    :param entry: what stands for the whole file before, where it is put back as one; None if it was not there.
     """
 
     path: str
-    start: int = 1
-    at: int = 1
-    old: tuple[str, ...] = ()
-    new: tuple[str, ...] = ()
-    is_whole: bool = False
-    entry: Entry | None = None
+    start: int
+    at: int
+    old: tuple[str, ...]
+    new: tuple[str, ...]
 
     @property
     def place(self) -> str:
-        """For people: where its lines stood."""
-        if self.is_whole:
-            return self.path
-        last = self.start + len(self.old) - 1
-        return f"{self.path}:{self.start}" if last <= self.start else f"{self.path}:{self.start}-{last}"
+        """Where its lines stood, for people."""
+        first, last = self.start + 1, self.start + len(self.old)
+        return f"{self.path}:{first}" if last <= first else f"{self.path}:{first}-{last}"
 
 
-def list_edits(path: str, entry: Entry | None, before: Mapping[str, str], after: Mapping[str, str]) -> list[Edit]:
-    """The places at which a change touches a file; one for all of it where it is text on one side only.
-
-    :param entry: the file before; None if it was not there.
-    :param before: path → content, of the files that are text before the change; :param after: the same after it.
-    """
-    if _NO_TEXT in before.get(path, _NO_TEXT) + after.get(path, _NO_TEXT):
-        old, new = (tuple(text[path].split("\n")) if path in text else () for text in (before, after))
-        return [Edit(path, old=old, new=new, is_whole=True, entry=entry)]
-    old, new = before[path].split("\n"), after[path].split("\n")
+def list_hunks(path: str, before: str, after: str) -> list[ProgramHunk]:
+    """The places at which two texts of a file differ."""
+    old, new = before.split("\n"), after.split("\n")
     codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return [
-        Edit(path, start + 1, at + 1, tuple(old[start:end]), tuple(new[at:to]))
+        ProgramHunk(path, start, at, tuple(old[start:end]), tuple(new[at:to]))
         for tag, start, end, at, to in codes
         if tag != "equal"
     ]
 
 
-def put_back(edits: Sequence[Edit], after: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Entry | None]]:
-    """The files with some places as they were: their texts, and those that are put back whole.
+def put_back(hunks: Sequence[ProgramHunk], after: Mapping[str, str]) -> dict[str, str]:
+    """The files with some places as they were before.
 
-    :param after: path → content, after the change.
+    :param after: path → content, after the change; of a file that is not there, nothing.
     """
-    whole = {edit.path: edit.entry for edit in edits if edit.is_whole}
-    lines = {edit.path: after[edit.path].split("\n") for edit in edits if not edit.is_whole}
-    for edit in sorted(edits, key=lambda each: -each.at):
-        if not edit.is_whole:
-            lines[edit.path][edit.at - 1 : edit.at - 1 + len(edit.new)] = edit.old
-    return {path: "\n".join(each) for path, each in lines.items()}, whole
+    lines = {hunk.path: after.get(hunk.path, "").split("\n") for hunk in hunks}
+    for hunk in sorted(hunks, key=lambda each: -each.at):
+        lines[hunk.path][hunk.at : hunk.at + len(hunk.new)] = hunk.old
+    return {path: "\n".join(each) for path, each in lines.items()}
 
 
-async def find_fewest(edits: Sequence[Edit], helps: Callable[[Sequence[Edit]], Awaitable[bool]]) -> list[Edit]:
-    """The fewest of some edits without which it does not help to put them back; none where that takes too long.
+async def find_fewest(
+    hunks: Sequence[ProgramHunk], helps: Callable[[Sequence[ProgramHunk]], Awaitable[bool]]
+) -> list[ProgramHunk]:
+    """The fewest of some hunks without which it does not help to put them back; none where that takes too long.
 
     :param helps: whether it does; of all of them it was seen to.
     """
-    kept, size, tries = [*edits], len(edits) // 2, 0
+    kept, size, tries = [*hunks], len(hunks) // 2, 0
     while size:
         for start in range(0, len(kept), size):
             rest = [*kept[:start], *kept[start + size :]]
@@ -106,24 +91,24 @@ async def find_fewest(edits: Sequence[Edit], helps: Callable[[Sequence[Edit]], A
     return kept
 
 
-def takes_away(edit: Edit, edits: Iterable[Edit]) -> bool:
+def takes_away(hunk: ProgramHunk, hunks: Iterable[ProgramHunk]) -> bool:
     """Whether its lines are gone: nothing but a part of them stands in their place, and nothing like them elsewhere.
 
     A number, a sign or a ``not`` that is gone alters what is left.
 
-    :param edits: all of the change.
+    :param hunks: all of the change.
     """
-    old, new = (" ".join(map(str.strip, lines)) for lines in (edit.old, edit.new))
+    old, new = (" ".join(map(str.strip, lines)) for lines in (hunk.old, hunk.new))
     left = iter(_TOKEN.findall(old))
     rest = Counter(_TOKEN.findall(old)) - Counter(_TOKEN.findall(new))
     if not rest or not all(token in left for token in _TOKEN.findall(new)):
         return False
-    kept = {line.strip() for line in edit.new}
-    is_by_lines = kept - {""} <= {line.strip() for line in edit.old}
+    kept = {line.strip() for line in hunk.new}
+    is_by_lines = kept - {""} <= {line.strip() for line in hunk.old}
     if not is_by_lines and ({"not", "!"} & rest.keys() or not any(map(str.isidentifier, rest))):
         return False
-    gone = [{*_WORD.findall(line)} for line in edit.old if line.strip() not in kept]
-    added = [{*_WORD.findall(line)} for each in edits if each is not edit for line in each.new]
+    gone = [{*_WORD.findall(line)} for line in hunk.old if line.strip() not in kept]
+    added = [{*_WORD.findall(line)} for each in hunks if each is not hunk for line in each.new]
     return not any(2 * len(one & other) > len(one | other) > 1 for one in gone for other in added)
 
 
@@ -150,45 +135,46 @@ class CulpritSearch:
         touched = [path for path in {**sides.base, **sides.head} if sides.base.get(path) != sides.head.get(path)]
         touched = sorted(path for path in touched if path not in sides.overlay and is_of_program(path))
         before, after = await self.reader.read(sides.old, touched), await self.reader.read(sides.new, touched)
-        edits = [each for path in touched for each in list_edits(path, sides.base.get(path), before, after)]
-        needs = await self._narrow(edits, after, failing) if 0 < len(edits) <= _MOST_EDITS else {}
+        hunks = [each for path in touched for each in list_hunks(path, before.get(path, ""), after.get(path, ""))]
+        needs = await self._narrow(hunks, after, failing) if 0 < len(hunks) <= _MOST_HUNKS else {}
         found: dict[str, Culprits] = {}
-        contrary: dict[tuple[Edit, ...], tuple[str, ...]] = {}
+        contrary: dict[tuple[ProgramHunk, ...], tuple[str, ...]] = {}
         for name, needed in needs.items():
-            is_taken = all(takes_away(each, edits) for each in needed)
+            is_taken = all(takes_away(each, hunks) for each in needed)
             if not is_taken and needed not in contrary:
                 contrary[needed] = await self._find_contrary(needed, after, accused)
-            found[name] = Culprits(name_places(needed), is_taken, contrary.get(needed, ()))
+            largest = sorted(needed, key=lambda each: -len(each.old))[:_SHOWN]
+            found[name] = Culprits(tuple(each.place for each in largest), is_taken, contrary.get(needed, ()))
         return found
 
     async def _narrow(
-        self, edits: Sequence[Edit], after: Mapping[str, str], failing: Mapping[str, str]
-    ) -> dict[str, tuple[Edit, ...]]:
-        """The fewest edits that each test needs to be put back."""
+        self, hunks: Sequence[ProgramHunk], after: Mapping[str, str], failing: Mapping[str, str]
+    ) -> dict[str, tuple[ProgramHunk, ...]]:
+        """The fewest hunks that each test needs to be put back."""
         files = sorted({*failing.values()})
 
-        async def list_helped(some: Sequence[Edit]) -> set[str]:
+        async def list_helped(some: Sequence[ProgramHunk]) -> set[str]:
             tree = await self._put_back(self.tree, some, after)
             return failing.keys() & list_passed(await self.runner.run(tree, files, self.sides.runners))
 
         until = self.runner.seconds + _SECONDS
-        helped = await list_helped(edits)
+        helped = await list_helped(hunks)
 
-        async def helps(some: Sequence[Edit]) -> bool:
+        async def helps(some: Sequence[ProgramHunk]) -> bool:
             return self.runner.seconds < until and helped <= await list_helped(some)
 
-        kept = await find_fewest(edits, helps) if helped else []
+        kept = await find_fewest(hunks, helps) if helped else []
         if self.runner.seconds > until:
             return {}
         if not 1 < len(kept) <= _MOST_NEEDED:
             return dict.fromkeys(helped, tuple(kept)) if len(kept) == 1 else {}
-        without = [(edit, await list_helped([each for each in kept if each is not edit])) for edit in kept]
-        return {name: tuple(edit for edit, still in without if name not in still) or (*kept,) for name in helped}
+        without = [(hunk, await list_helped([each for each in kept if each is not hunk])) for hunk in kept]
+        return {name: tuple(hunk for hunk, still in without if name not in still) or (*kept,) for name in helped}
 
     async def _find_contrary(
-        self, needed: Sequence[Edit], after: Mapping[str, str], accused: Collection[str]
+        self, needed: Sequence[ProgramHunk], after: Mapping[str, str], accused: Collection[str]
     ) -> tuple[str, ...]:
-        """What a test of the change demands that fails before it, and with these edits put back."""
+        """What a test of the change demands that fails before it, and with these hunks put back."""
         sides = self.sides
         paths = [path for path in sides.head if sides.head[path] != sides.base.get(path) and sides.now.has(path)]
         old = await write_tree(self.git, sides.old, sides.underlay)
@@ -203,13 +189,8 @@ class CulpritSearch:
                 return (name.rpartition("::")[2], *lines)
         return ()
 
-    async def _put_back(self, tree: str, edits: Sequence[Edit], after: Mapping[str, str]) -> str:
-        texts, entries = put_back(edits, after)
-        modes = {path: self.sides.head[path][0] for path in texts}
-        laid = {path: (modes[path], await write_blob(self.git, text.encode())) for path, text in texts.items()}
-        return await write_tree(self.git, tree, {**entries, **laid})
-
-
-def name_places(edits: Sequence[Edit]) -> tuple[str, ...]:
-    """The places for people, the largest first."""
-    return tuple(edit.place for edit in sorted(edits, key=lambda each: -len(each.old)))[:_SHOWN]
+    async def _put_back(self, tree: str, hunks: Sequence[ProgramHunk], after: Mapping[str, str]) -> str:
+        modes = {path: entry[0] for path, entry in {**self.sides.base, **self.sides.head}.items()}
+        texts = put_back(hunks, after)
+        blobs = {path: (modes[path], await write_blob(self.git, text.encode())) for path, text in texts.items()}
+        return await write_tree(self.git, tree, blobs)

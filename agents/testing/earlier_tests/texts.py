@@ -18,61 +18,10 @@ _DESELECTS = re.compile(
     r"PathPattern|(?:^|[\s\"'=])-[km]\b|--?(?:grep|tag|filter|pattern|skip)|\bonly\b|items",
     re.IGNORECASE,
 )
-_FRAMEWORK = frozenset(
-    [
-        "def",
-        "test",
-        "it",
-        "describe",
-        "expect",
-        "assert",
-        "self",
-        "func",
-        "t",
-        "testing",
-        "function",
-        "async",
-        "await",
-        "const",
-        "let",
-        "var",
-        "return",
-        "should",
-        "to",
-        "be",
-        "eq",
-        "equal",
-        "import",
-        "from",
-        "class",
-        "public",
-        "void",
-        "fn",
-        "assert_eq",
-        "end",
-        "do",
-        "toBe",
-        "toEqual",
-        "assertEqual",
-        "assertEquals",
-        "require",
-        "true",
-        "false",
-        "none",
-        "null",
-        "nil",
-        "not",
-        "is",
-        "in",
-        "if",
-        "else",
-        "for",
-        "with",
-        "as",
-        "new",
-        "this",
-        "then",
-    ]
+_FRAMEWORK = re.compile(
+    r"def|test|it|describe|expect|assert|self|func|t|testing|function|async|await|const|let|var|return|should|"
+    r"to|be|eq|equal|import|from|class|public|void|fn|assert_eq|end|do|toBe|toEqual|assertEqual|assertEquals|"
+    r"require|true|false|none|null|nil|not|is|in|if|else|for|with|as|new|this|then"
 )
 _WORD = re.compile(r"\w+")
 _CHECK = re.compile(
@@ -331,7 +280,7 @@ def _keeps_all(before: Sequence[str], after: Sequence[str]) -> bool:
 
 def _count_words(version: Version) -> Counter[str]:
     words = (word for line in version.code for word in _WORD.findall(line))
-    return Counter(word for word in words if word not in _FRAMEWORK and word != version.test.name)
+    return Counter(word for word in words if not _FRAMEWORK.fullmatch(word) and word != version.test.name)
 
 
 def _keep_code(line: str) -> str:

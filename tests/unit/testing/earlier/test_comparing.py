@@ -4,6 +4,7 @@ import pytest
 
 from agents.syntax.tests import TestText
 from agents.testing.earlier_tests.causes import NOT_LOADED, find_cause, list_causes
+from agents.testing.earlier_tests.culprits import list_hunks, put_back, takes_away
 from agents.testing.earlier_tests.names import keep_gone, list_words
 from agents.testing.earlier_tests.running import find_version
 from agents.testing.earlier_tests.texts import Version, evades_more, find_failing_line, find_near, list_versions
@@ -106,3 +107,36 @@ def test_tests_of_which_the_same_is_said_are_one_row() -> None:
         "| `test_a.py::test_x[0]` and 98 more like it | `assert a == 1` | `assert a == 2` |",
         "| `test_a.py::test_y` | `assert a == 1` | `assert a == 3` |",
     ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_taken"),
+    [
+        ("a()\nif x is None:\n    raise Error(x)\nb()", "a()\nb()", True),
+        ("try:\n    read(a)\nexcept OSError:\n    pass\n", "read(a)\n", True),
+        ("render(text, strict)", "render(text)", True),
+        ("", "b()", False),
+        ("if not a:\n    b()", "if a:\n    b()", False),
+        ("return a - 1", "return a", False),
+        ("if a > limit:\n    stop()\nb()", "b()\nif a > 9 * limit:\n    stop()", False),
+        ("a = 1", "a = 2", False),
+    ],
+)
+def test_what_is_only_taken_away_is_told_from_what_is_altered(before: str, after: str, *, is_taken: bool) -> None:
+    hunks = list_hunks("a.py", before, after)
+    assert all(takes_away(each, hunks) for each in hunks) == is_taken
+    assert put_back(hunks, {"a.py": after}) == {"a.py": before}
+
+
+def test_what_is_meant_is_a_row_for_people_and_a_duty_for_agents() -> None:
+    taken = EarlierTest(
+        id="test_a.py::test_x",
+        path="test_a.py",
+        outcome=EarlierOutcome.changed,
+        fate=Fate.removed,
+        demanded=("assert a == 1",),
+        culprits=("a.py:3-4",),
+    )
+    said = EarlierTests(tests=(taken,))
+    assert "| `assert a == 1` | removed with its code<br>for `a.py:3-4` |" in render_section(said)
+    assert (said.lost, said.obligations) == ((), (taken,))
