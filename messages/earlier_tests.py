@@ -50,8 +50,8 @@ def explain_lost(test: EarlierTest) -> str:
 
 
 def _name_culprits(test: EarlierTest) -> str:
-    """What would have it pass again."""
-    return f"It passes with {', '.join(map(_quote, test.culprits))} as before. " if test.culprits else ""
+    """Where the program would have to be as it was."""
+    return f"It passes where {', '.join(map(inline_path, test.culprits))} is as before. " if test.culprits else ""
 
 
 def _explain_failure(test: EarlierTest) -> str:
@@ -115,9 +115,8 @@ def _render_lost(test: EarlierTest) -> str:
     if test.fate is Fate.removed:  # often meant
         head = f"**The change removes {name} {place}, which fails on its code.** {_tell_before(test)}"
     demanded = _show("It demanded:", "\n".join(test.demanded[:_LINES]))
-    return "\n\n".join(
-        filter(None, [f"{head} {_name_culprits(test)}".strip(), demanded, _show("Now:", test.output[-_OUTPUT:])])
-    )
+    head = f"{head} {_name_culprits(test)}".strip()
+    return "\n\n".join(filter(None, [head, demanded, _show("Now:", test.output[-_OUTPUT:])]))
 
 
 def _name_shared(test: EarlierTest) -> str:

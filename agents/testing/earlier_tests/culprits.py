@@ -5,7 +5,6 @@ with its code; or a new test of the change needs them as they are now, so that i
 """
 
 import re
-from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -92,24 +91,25 @@ async def find_fewest(
 
 
 def takes_away(hunk: ProgramHunk, hunks: Iterable[ProgramHunk]) -> bool:
-    """Whether its lines are gone: nothing but a part of them stands in their place, and nothing like them elsewhere.
-
-    A number, a sign or a ``not`` that is gone alters what is left.
+    """Whether its lines are gone: what is left of them is as it was, and nothing like them stands elsewhere.
 
     :param hunks: all of the change.
     """
-    old, new = (" ".join(map(str.strip, lines)) for lines in (hunk.old, hunk.new))
-    left = iter(_TOKEN.findall(old))
-    rest = Counter(_TOKEN.findall(old)) - Counter(_TOKEN.findall(new))
-    if not rest or not all(token in left for token in _TOKEN.findall(new)):
+    old, new = ([line.strip() for line in lines if line.strip()] for lines in (hunk.old, hunk.new))
+    left = iter(old)
+    if not old or not (all(line in left for line in new) or _drops_elements(" ".join(old), " ".join(new))):
         return False
-    kept = {line.strip() for line in hunk.new}
-    is_by_lines = kept - {""} <= {line.strip() for line in hunk.old}
-    if not is_by_lines and ({"not", "!"} & rest.keys() or not any(map(str.isidentifier, rest))):
-        return False
-    gone = [{*_WORD.findall(line)} for line in hunk.old if line.strip() not in kept]
+    gone = [{*_WORD.findall(line)} for line in old if line not in new]
     added = [{*_WORD.findall(line)} for each in hunks if each is not hunk for line in each.new]
     return not any(2 * len(one & other) > len(one | other) > 1 for one in gone for other in added)
+
+
+def _drops_elements(old: str, new: str) -> bool:
+    """Whether only elements between commas are gone, such as arguments."""
+    before, after = _TOKEN.findall(old), _TOKEN.findall(new)
+    codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    gone = [before[start:end] for tag, start, end, _, _ in codes if tag == "delete"]
+    return all(code[0] in {"equal", "delete"} for code in codes) and all("," in (each[0], each[-1]) for each in gone)
 
 
 @dataclass(frozen=True)

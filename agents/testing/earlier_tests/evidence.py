@@ -34,7 +34,7 @@ from agents.testing.earlier_tests.running import (
     list_passed,
     pack_runs,
 )
-from agents.testing.earlier_tests.texts import Version, find_near, find_stand_in
+from agents.testing.earlier_tests.texts import Version, find_stand_in
 from agents.testing.tester import Tester
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, Fate
 from domain.runs.testing import CaseOutcome, TestCase
@@ -245,8 +245,6 @@ class Collector:
             if (each.path, each.test.name, each.test.groups) not in known
         ]
         placed = {each.id: _place(each, after, fresh, sides.moved) for each in open_}
-        near = {each.id: _find_near(each, before, after, fresh) for each in open_ if placed[each.id] is None}
-        placed |= near
         named = {each.path for each in open_ if placed[each.id] is None and each.path in there}
         wanted = sorted({*named, *(version.path for version in placed.values() if version is not None)})
         await self._tester.tell("Running what stands in the place of earlier tests")
@@ -265,7 +263,6 @@ class Collector:
                     rest=rest.get(each.path),
                     shared=shared,
                     now=_find_unread(each, placed, now),
-                    is_near=near.get(each.id) is not None,
                     unknowable=_find_obstacle(each, placed[each.id], now, old, new),
                 ),
                 placed[each.id],
@@ -447,19 +444,6 @@ def _place(
         if exact or len(same) == 1:
             return (exact or same)[0]
     return find_stand_in(found.before, fresh)
-
-
-def _find_near(
-    found: TestEvidence,
-    before: Mapping[str, Sequence[Version]],
-    after: Mapping[str, Sequence[Version]],
-    fresh: Sequence[Version],
-) -> Version | None:
-    """What is new at head where a test stood that is not there any more."""
-    if found.before is None or not fresh:
-        return None
-    near = find_near(found.before, before.get(found.path, ()), after.get(found.path, ()))
-    return near if near in fresh else None
 
 
 def _find_obstacle(

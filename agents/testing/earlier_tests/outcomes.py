@@ -103,7 +103,6 @@ class TestEvidence:
     :param failed_before: whether it failed each time there.
     :param loading: what its file printed, where it could not be loaded.
     :param before: its text; :param after: the text of what is in its place; None if nothing is.
-    :param is_near: whether it only stands where the test stood, so that it must tell the two programs apart.
     :param now: how that ended at head.
     :param is_blind: whether that passes on the program as it was, too: it cannot tell the two apart.
     :param is_untried: whether that could not be run there, so that nobody knows.
@@ -129,7 +128,6 @@ class TestEvidence:
     loading: str = ""
     before: Version | None = None
     after: Version | None = None
-    is_near: bool = False
     now: Sequence[TestCase] = ()
     is_blind: bool = False
     is_untried: bool = False
@@ -263,8 +261,7 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
         case Fate.rewritten:
             is_lost = (difference.is_less and _shows_no_change(found)) or _expects_its_failure(found)
             is_lost = is_lost or found.has_fewer_rows
-            is_lost = is_lost or _demands_nothing_more(found) or (found.is_near and _shows_no_change(found))
-            is_lost = is_lost or _is_held_roughly(found, difference)
+            is_lost = is_lost or _demands_nothing_more(found) or _is_held_roughly(found, difference)
             return _lose_if(found, is_lost), difference
 
 

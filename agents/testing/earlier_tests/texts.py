@@ -12,7 +12,7 @@ from agents.syntax.tests import TestText
 
 _SHOWN = 6
 """Lines of a test that are shown."""
-_ALIKE, _NEAR = 0.5, 0.2
+_ALIKE = 0.5
 _DESELECTS = re.compile(
     r"ignore|deselect|exclude|skip|testpaths|norecursedirs|python_(?:files|functions|classes)|testMatch|testRegex|"
     r"PathPattern|(?:^|[\s\"'=])-[km]\b|--?(?:grep|tag|filter|pattern|skip)|\bonly\b|items",
@@ -247,20 +247,6 @@ def find_stand_in(test: Version, candidates: Sequence[Version]) -> Version | Non
     rated = [(measure_likeness(test, each) + 0.2 * (each.test.name == test.test.name), each) for each in candidates]
     best = max(rated, key=lambda pair: pair[0], default=None)
     return best[1] if best is not None and best[0] >= _ALIKE else None
-
-
-def find_near(test: Version, before: Sequence[Version], after: Sequence[Version]) -> Version | None:
-    """The test that stands where another one stood in its file, between the same ones, and uses some of its words.
-
-    :param before: the tests of that file; :param after: those that it has now.
-    """
-    old, new = ([(each.test.groups, each.test.name) for each in tests] for tests in (before, after))
-    at = next((at for at, each in enumerate(before) if each == test), len(before))
-    for code, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if code == "replace" and start <= at < end and end - start == last - first:
-            near = after[first + at - start]
-            return near if measure_likeness(test, near) >= _NEAR else None
-    return None
 
 
 def demands_something(version: Version) -> bool:
