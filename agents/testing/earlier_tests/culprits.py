@@ -21,6 +21,7 @@ _MOST_HUNKS, _MOST_NEEDED = 150, 6
 _MOST_FILES = 30  # of head's tests
 _SHOWN = 3  # places
 _WORD = re.compile(r"\w+")
+_BETWEEN = frozenset({",", "|", "or"})
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -105,11 +106,12 @@ def takes_away(hunk: ProgramHunk, hunks: Iterable[ProgramHunk]) -> bool:
 
 
 def _drops_elements(old: str, new: str) -> bool:
-    """Whether only elements between commas are gone, such as arguments."""
+    """Whether only elements or alternatives are gone, such as arguments, and all others are as they were."""
     before, after = _TOKEN.findall(old), _TOKEN.findall(new)
     codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     gone = [before[start:end] for tag, start, end, _, _ in codes if tag == "delete"]
-    return all(code[0] in {"equal", "delete"} for code in codes) and all("," in (each[0], each[-1]) for each in gone)
+    is_part = all(code[0] in {"equal", "delete"} for code in codes)
+    return is_part and all(_BETWEEN & {each[0], each[-1]} for each in gone)
 
 
 @dataclass(frozen=True)
