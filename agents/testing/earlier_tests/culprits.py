@@ -92,17 +92,21 @@ async def find_fewest(
 
 
 def takes_away(hunk: ProgramHunk, hunks: Iterable[ProgramHunk]) -> bool:
-    """Whether its lines are gone: what is left of them is as it was, and nothing like them stands elsewhere.
+    """Whether its lines are gone: what is left of them is as it was, and nothing like them is new elsewhere.
 
     :param hunks: all of the change.
     """
+    if not _only_shrinks(hunk):
+        return False
+    gone = [{*_WORD.findall(line)} for line in hunk.old if line not in hunk.new]
+    new = [{*_WORD.findall(line)} for each in hunks if not _only_shrinks(each) for line in each.new]
+    return not any(2 * len(one & other) > len(one | other) > 1 for one in gone for other in new)
+
+
+def _only_shrinks(hunk: ProgramHunk) -> bool:
     old, new = ([line.strip() for line in lines if line.strip()] for lines in (hunk.old, hunk.new))
     left = iter(old)
-    if not old or not (all(line in left for line in new) or _drops_elements(" ".join(old), " ".join(new))):
-        return False
-    gone = [{*_WORD.findall(line)} for line in old if line not in new]
-    added = [{*_WORD.findall(line)} for each in hunks if each is not hunk for line in each.new]
-    return not any(2 * len(one & other) > len(one | other) > 1 for one in gone for other in added)
+    return bool(old) and (all(line in left for line in new) or _drops_elements(" ".join(old), " ".join(new)))
 
 
 def _drops_elements(old: str, new: str) -> bool:

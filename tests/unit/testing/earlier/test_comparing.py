@@ -94,7 +94,7 @@ def test_tests_of_which_the_same_is_said_are_one_row() -> None:
         ("a()\nif x is None:\n    raise Error(x)\nb()", "a()\nb()", True),
         ("try:\n    read(a)\nexcept OSError:\n    pass\n", "read(a)\n", True),
         ("render(text, strict)", "render(text)", True),
-        ("r'(--|//|#)'", "r'(--|#)'", True),
+        ("r'(--|//|#)'\n{}\nr'(--|//|#) '", "r'(--|#)'\n{}\nr'(--|#) '", True),
         ("", "b()", False),
         ("if not a:\n    b()", "if a:\n    b()", False),
         ("return a - 1", "return a", False),
