@@ -115,7 +115,11 @@ def _drops_elements(old: str, new: str) -> bool:
     codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     gone = [before[start:end] for tag, start, end, _, _ in codes if tag == "delete"]
     is_part = all(code[0] in {"equal", "delete"} for code in codes)
-    return is_part and all(_BETWEEN & {each[0], each[-1]} for each in gone)
+    return is_part and all(_BETWEEN & {*each} and _is_balanced(each) for each in gone)
+
+
+def _is_balanced(tokens: Sequence[str]) -> bool:
+    return all(tokens.count(one) == tokens.count(other) for one, other in ("()", "[]", "{}"))
 
 
 @dataclass(frozen=True)
