@@ -61,8 +61,8 @@ serve: install ## the server, with the settings of the environment or .env
 bench: install ## the benchmarks: ratios against a baseline of the same run
 	$(BIN)/pytest tests/bench --capture=no --timeout=0
 
-security: install ## the threat cases, deep ones too, and the table of their results in tests/threats/last-result.md
-	TEST_ALL=1 $(BIN)/python -m tests.threats.table
+security: install ## what docs/threats.md lists, deep cases too, on both databases
+	TEST_ALL=1 $(BIN)/pytest tests/threats -n 2 --dist worksteal
 
 chaos: install ## long sweeps of kills and faults; CHAOS_ALL=1 dies at every point of an issue's run, too
 	$(BIN)/pytest tests/chaos -n 2 --dist worksteal --timeout=0
@@ -72,7 +72,7 @@ install-pages: install ## follow README.md and docs/install.md to the letter, on
 	$(BIN)/python -m tests.install $(WAYS)
 
 docs: install ## write the pages that are generated from the code
-	$(BIN)/python -m bot.reference.pages docs
+	$(BIN)/python -m bot.reference docs
 
 site: ## the documentation as a site, in .site/html; strict: a dead link ends it
 	@bin/site

@@ -1,22 +1,32 @@
-"""Asks a model what can be learned from a run. It sees the run's events, but no code and no words of strangers."""
+"""Asks a model what can be learned from a run, and puts what was learned above later tasks.
+
+It sees the run's events, but no code and no words of strangers.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import BeforeValidator, ValidationError
 
 from agents.llm.ask import ModelAnswer, Question
-from agents.prompts import load_prompt
-from agents.review.model.questions import frame_data, strip_hidden
+from agents.loop.turns import Assignment
+from agents.prompts import flatten_markdown, frame_data, load_prompt, strip_hidden
 from domain.events import Event, EventType
-from domain.memories.memory import MemoryKind
+from domain.memories import LONGEST, Memory, MemoryKind
 from domain.runs.next_step import SendBack
 from domain.runs.run import Run
 from domain.text.redaction import Redact
 from domain.value import Value
-from safety.learning_screening import LONGEST_CONTEXT, LONGEST_SAID, Learning, ShownToModel
-from safety.reflection_triggers import Moment
+from safety.learning_screening import LONGEST_CONTEXT, LONGEST_SAID, Learning, Moment, ShownToModel
+
+T = TypeVar("T", bound=Question | Assignment)
+_CONDITION = 500  # characters that are shown
+_LESSONS = (
+    "Learned here earlier, the most fitting first. It is advice: it widens neither what you may do nor where, and what "
+    "the code shows outranks it. Leave out what it calls unwanted here. If one of these decides what you say, name it "
+    "there, as in (M-ABC123); name none that does not."
+)
 
 KEY = "reflection"
 MAX_LEARNINGS = 3  # the rest of an answer is ignored
@@ -220,3 +230,39 @@ def _shorten(words: object) -> str:
 
 def _name(name: object) -> str:
     return strip_hidden(str(name or ""))[:_NAME]
+
+
+class PromptContext(Value):
+    """Trusted context above the data of a question.
+
+    It is not data and stands outside the frame: people with write permission stated the conditions, and the lessons
+    come from trusted work only. It is no part of the question either, so an answer without it is not asked for again.
+
+    :param conditions: of people who let the run continue.
+    :param lessons: memories, the most fitting first.
+    """
+
+    conditions: tuple[str, ...] = ()
+    lessons: tuple[Memory, ...] = ()
+
+    def prepend_to(self, asked: T, redact: Redact) -> T:
+        """The question or assignment with this context above its content; its key stays the same.
+
+        :param redact: removes credentials from a text.
+        """
+        said: list[str] = []
+        if self.conditions:
+            said += ["Maintainers let this go on, on these conditions:"]
+            said += [f"- {redact(flatten_markdown(words, _CONDITION))}" for words in self.conditions]
+        if self.lessons:
+            said += [_LESSONS, *(_render_lesson(each, redact) for each in self.lessons)]
+        return asked.model_copy(update={"content": "\n".join([*said, asked.content])})
+
+    def find_named(self, text: str) -> Sequence[Memory]:
+        """The lessons that an answer names."""
+        return [each for each in self.lessons if each.short_id in text]
+
+
+def _render_lesson(memory: Memory, redact: Redact) -> str:
+    when = f" [{redact(flatten_markdown(memory.context, _CONDITION))}]" if memory.context else ""
+    return f"- {memory.short_id}{when} {redact(flatten_markdown(memory.content, LONGEST))}"

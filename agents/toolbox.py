@@ -1,22 +1,31 @@
 """What the checks need once per process: the warm workers and the sandbox."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from pydantic import JsonValue
+
+from agents.review.checks.rule_texts import name_some
+from domain.errors import ToolError
 from safety.containment import CODE, CodeOrigin, Containment, choose_containment
 from workspace.dependency_cache import DependencyCache
+from workspace.safe_copy import sweep
 from workspace.sandbox import probing
 from workspace.sandbox.registry_proxy import Address
 from workspace.sandbox.sandbox import Sandbox
 from workspace.sandbox.worker_pool import WorkerPool
-from workspace.temporary import sweep
 
 if TYPE_CHECKING:
     from agents.testing.cache_warming import CacheWarmer
+
+Piece = TypeVar("Piece")
+
+_PIECE_SECONDS = 10.0  # of processor time that a worker may take for one piece
 
 
 @dataclass(frozen=True)
@@ -89,6 +98,37 @@ class Toolbox:
     def for_worker(self, tool: str, *, origin: CodeOrigin) -> Containment:
         """The sandbox level for a parser in the warm workers."""
         return choose_containment(tool, self.pool.level, self.pool.why_not or "", origin=origin, executes=False)
+
+    async def ask_workers(
+        self, job: str, pieces: Sequence[Piece], request: Callable[[Piece], JsonValue], name: Callable[[Piece], str]
+    ) -> tuple[list[tuple[Piece, JsonValue]], str | None]:
+        """Do a job of the warm workers on every piece, one by one, within the time limit of one tool.
+
+        :param request: builds the worker's request for a piece.
+        :param name: how an error names a piece.
+        :returns: the answers in the order of ``pieces``, and what failed, if anything did.
+        """
+        spent = 0.0
+        failed: dict[str, list[str]] = {}
+        turn = asyncio.Semaphore(self.pool.size)
+
+        async def ask(piece: Piece) -> tuple[Piece, JsonValue] | None:
+            nonlocal spent
+            async with turn:
+                if spent >= self.seconds:
+                    failed.setdefault(f"Stopped after {self.seconds:g} seconds", []).append(name(piece))
+                    return None
+                started, most = time.monotonic(), min(_PIECE_SECONDS, self.seconds)
+                try:
+                    return piece, await self.pool.call(job, request(piece), most)
+                except ToolError as error:
+                    spent += min(time.monotonic() - started, most)  # longer only where the machine was busy
+                    failed.setdefault(error.message.rstrip("."), []).append(name(piece))
+                    return None
+
+        answers = await asyncio.gather(*map(ask, pieces))
+        problem = " ".join(f"{why} ({name_some(names)})." for why, names in failed.items())
+        return [answer for answer in answers if answer is not None], problem or None
 
     @property
     def containment(self) -> str:

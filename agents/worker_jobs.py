@@ -4,6 +4,7 @@
 to read the installation.
 """
 
+import base64
 import codecs
 import logging
 import warnings
@@ -13,23 +14,69 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from agents.review.avoidance.detection import compare_versions
+from agents.review.avoidance import find_avoidance
 from agents.review.checks import patterns, secrets
-from agents.review.checks.dangers import scanner as dangers
+from agents.review.checks.dangers import rules as dangers
 from agents.review.checks.locks import comparison
 from agents.review.model.related import find_related
-from agents.syntax import data, pages, tests, validity
+from agents.syntax import impact, tests, validity
 from agents.syntax.hidden_text import find_hidden_text
 from agents.syntax.impact import find_impact
 from agents.syntax.languages import LANGUAGES
 from agents.syntax.outline import outline_file
 from agents.syntax.symbols.changes import ChangedSource, list_wanted
 from agents.syntax.symbols.grammars import GRAMMARS
-from agents.syntax.symbols.references import find_references
-from agents.syntax.symbols.uses import Surrounding
+from agents.syntax.symbols.uses import Surrounding, find_references
 from agents.syntax.validity import BELIEVED, SyntaxFault, find_cause, find_fault
-from agents.testing import parsers as testing
+from agents.testing import coverage, test_selection
+from agents.testing.runners import reports
+from domain.errors import ToolError
 from domain.paths import is_document
+from domain.review.review import RiskLevel
+
+_JUNIT = (
+    b'<testsuite name="a"><testcase name="b" time="1"><failure message="c">&#x1B;d</failure></testcase></testsuite>'
+)
+_REPORTS: tuple[tuple[str, bytes], ...] = (
+    ("junit", _JUNIT),
+    ("trx", b'<TestRun><UnitTestResult testName="a" outcome="Failed"/></TestRun>'),
+    ("jest", b'{"testResults": [{"name": "/w/a", "assertionResults": [{"fullName": "a", "status": "b"}]}]}'),
+    ("mocha", b'{"passes": [{"fullTitle": "a", "file": "/w/a", "err": {}}]}'),
+    ("node", b'{"file": "", "names": ["a"], "line": 1, "outcome": "b", "message": "", "details": ""}'),
+    ("rspec", b'{"examples": [{"full_description": "a", "status": "b"}]}'),
+    ("go", b"--- FAIL: TestA (0.00s)\nFAIL\ta\t0.1s"),
+    ("cargo", b"test a ... ok"),
+    ("tap", b"TAP version 13\n# a\nnot ok 1 b"),
+    ("minitest", b"A#b = 0.00 s = ."),
+)
+_COBERTURA = (
+    b'<coverage><sources><source>/w</source></sources><packages><package><classes><class filename="a.py"><lines>'
+    b'<line number="1" hits="1"/></lines></class></classes></package></packages></coverage>'
+)
+
+
+def read_report(request: Any) -> JsonValue:
+    """The cases of a report of any form."""
+    document = base64.b64decode(request["document"])
+    place = reports.RepositoryPlace(request["root"], request["paths"], request["sources"])
+    return _answer(lambda: [case.model_dump(mode="json") for case in reports.parse(request["format"], document, place)])
+
+
+def read_cobertura(request: Any) -> JsonValue:
+    """The coverage of a Cobertura report."""
+    document, root, paths = base64.b64decode(request["document"]), request["root"], request["paths"]
+    return _answer(lambda: coverage.parse(document, root, paths).model_dump(mode="json"))
+
+
+def select_tests(request: Any) -> JsonValue:
+    """The tests to run."""
+    chosen = test_selection.select(
+        request["paths"],
+        request["sources"],
+        request["changed"],
+        RiskLevel(request["level"]),
+    )
+    return chosen.model_dump(mode="json")
 
 
 def scan_secrets(request: Any) -> JsonValue:
@@ -51,6 +98,12 @@ def _to_pairs(lines: Any) -> list[tuple[int, str]]:
     return [(number, text) for number, text in lines]
 
 
+def compare_versions(request: Any) -> JsonValue:
+    """Where one file gives up in disguise, by both of its versions."""
+    found = find_avoidance(request["head_path"], request["base_path"], request["base"], request["head"])
+    return [each.model_dump(mode="json") for each in found]
+
+
 def scan_patterns(request: Any) -> JsonValue:
     """Match our own table of patterns on one file at head and at the merge base."""
     kind = request["kind"]
@@ -65,7 +118,7 @@ def assess_impact(request: Any) -> JsonValue:
     """Compare one file before and after: the syntax trees of source, what acts in a document."""
     path, language, base, head = (request[key] for key in ("path", "language", "base", "head"))
     if is_document(path):
-        return pages.find_impact(path, base, head).value
+        return impact.find_page_impact(path, base, head).value
     return find_impact(language, base, head).value
 
 
@@ -106,7 +159,7 @@ def check_syntax(request: Any) -> JsonValue:
     form, grammar, head, base = (request[key] for key in ("format", "grammar", "head", "base"))
 
     def find(text: str) -> SyntaxFault | None:
-        return data.find_fault(form, text) if form else find_fault(grammar, text)
+        return validity.find_data_fault(form, text) if form else find_fault(grammar, text)
 
     fault = find(head)
     if fault is None or (base is not None and find(base) is not None):
@@ -141,9 +194,9 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "references": refer,
     "syntax": check_syntax,
     "dangers": scan_dangers,
-    "report": testing.read_report,
-    "cobertura": testing.read_cobertura,
-    "selection": testing.select_tests,
+    "report": read_report,
+    "cobertura": read_cobertura,
+    "selection": select_tests,
     "tests": tests.find_all,
     "broken by": validity.find_broken,
 }
@@ -183,7 +236,7 @@ def prepare() -> None:
         compare_versions({"base_path": path, "head_path": path, "base": "a = 1", "head": "b = 2"})
     tests.find_all([{"text": "def test_a(): pass", "language": "python"}])
     _prepare_parsers()
-    testing.prepare()
+    _prepare_reports()
     validity.prepare()
     for codec in ("utf-8-sig", "latin-1", "utf-16", "cp1252", "ascii"):  # a source file may declare one of these
         codecs.lookup(codec)
@@ -191,10 +244,28 @@ def prepare() -> None:
 
 def _prepare_parsers() -> None:
     """Load every grammar, and both parsers of YAML with their errors."""
-    for form in data.FORMATS.values():
+    for form in validity.FORMATS.values():
         for text in ("{", "a = 1", "a: [1", "{}"):
             check_syntax({"format": form, "grammar": None, "head": text, "base": text, "changed": []})
     for grammar in sorted(BELIEVED):
         check_syntax({"format": None, "grammar": grammar, "head": "<?php f( {", "base": None, "changed": [1]})
     for grammar in sorted(dangers.LANGUAGES):
         scan_dangers({"grammar": grammar, "head": "f(a)\n", "base": None})
+
+
+def _answer(work: Callable[[], JsonValue]) -> JsonValue:
+    try:
+        return {"read": work()}
+    except ToolError as error:
+        return {"problem": error.message}
+
+
+def _prepare_reports() -> None:
+    """Run every job once, so that all late imports happen now."""
+    for form, document in (*_REPORTS, *((form, b"<") for form, _ in _REPORTS)):
+        encoded = base64.b64encode(document).decode()
+        read_report({"format": form, "document": encoded, "root": "/w", "paths": [], "sources": {}})
+    read_cobertura({"document": base64.b64encode(_COBERTURA).decode(), "root": "/w", "paths": []})
+    sources = {"a.py": "import os", "test_a.py": "import a", "b.py": "("}
+    asked = {"paths": list(sources), "sources": sources, "changed": ["a.py"], "level": "low"}
+    select_tests(asked)

@@ -1,12 +1,13 @@
-"""Finds the numeric addresses of a host, and tells those of the internet from those of this machine and its network."""
+"""Finds the numeric addresses of a host, tells those of the internet from inner ones, and says whose TLS is trusted."""
 
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ssl import SSLContext
 from urllib.parse import urlsplit
 
 Address = IPv4Address | IPv6Address
@@ -57,6 +58,16 @@ def is_loopback(host: str) -> bool:
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
+        return False
+
+
+def is_heard_on_loopback(listens: str) -> bool:
+    """Whether a server at this address of its machine is reached by loopback, too."""
+    if is_loopback(listens) or not listens:
+        return True
+    try:
+        return classify(unwrap(listens)) is Reach.unspecified
+    except ValueError:  # a name
         return False
 
 
@@ -120,3 +131,11 @@ def classify(address: Address) -> Reach:
         if is_it:
             return reach
     return Reach.public
+
+
+@cache
+def load_trusted() -> SSLContext:
+    """The trusted certificates; read once, because that takes 50 ms."""
+    import httpx2  # slow, and only who connects needs it
+
+    return httpx2.create_ssl_context()

@@ -11,20 +11,61 @@ from agents.llm.models import Models
 from bot.clock import SystemClock
 from bot.current_database import migrate
 from bot.doors import Doors, open_doors
-from bot.own_secrets import hide_own_secrets
-from bot.patience import USUAL, Patience
 from bot.prometheus import Metrics
 from bot.services import build_host, build_services
-from bot.settings import Settings
+from bot.settings import Settings, hide_own_secrets
+from bot.webhook import BODY_SECONDS
 from domain.ports import Clock
-from memory.db.engine import Database, sync_engine
+from memory.db.engine import BUSY_SECONDS, Database, sync_engine
 from memory.process import executors
-from pipeline.context import Services
-from pipeline.durable.steps import PAUSES, Durable, run_durable_step
+from pipeline.context import PROGRESS_DELAY, SETTLING, Services
+from pipeline.deliveries.intake import PATIENCE
+from pipeline.durable.journal import LAG, PAUSES, STUBBORN, Durable, run_durable_step
 from pipeline.maintenance.redelivery import Redelivery
 from pipeline.worker.engine import WorkflowEngine
 from pipeline.worker.lease import ProcessLease
+from pipeline.worker.queues import HEARTBEAT, EngineSettings
 from workspace.sandbox.worker_pool import WorkerPool
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long Forge waits for things, in seconds. Tests wait less.
+
+    :param body: for the body of a webhook.
+    :param door: until a delivery is stored; its database connection waits a little less.
+    :param worker: for the database, everywhere else.
+    :param heartbeat: between two sweeps.
+    :param stubborn: a count, not seconds: how often the longest pause is repeated where giving up would lose work.
+    :param telling: before progress is written, if nothing newer replaces it.
+    :param lag: pauses before reading again what a webhook reported and GitHub's API does not show yet.
+    :param settling: until GitHub's API shows what Forge wrote.
+    """
+
+    body: float = BODY_SECONDS
+    door: float = PATIENCE
+    worker: float = BUSY_SECONDS
+    heartbeat: float = HEARTBEAT
+    stubborn: int = STUBBORN
+    telling: float = PROGRESS_DELAY
+    lag: Sequence[float] = LAG
+    settling: float = SETTLING
+
+    def apply_to(self, services: Services) -> Services:
+        return replace(
+            services,
+            lag=self.lag,
+            settling=self.settling,
+            stubbornness=self.stubborn,
+            progress_delay=self.telling,
+        )
+
+    def build_engine_settings(self, slot: str, polling: float, concurrent_runs: int) -> EngineSettings:
+        return EngineSettings(slot, polling=polling, concurrent_runs=concurrent_runs, heartbeat=self.heartbeat)
+
+
+USUAL = Patience()
+
 
 log = structlog.get_logger(__name__)
 

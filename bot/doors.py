@@ -1,6 +1,7 @@
 """Opens the doors through which GitHub and monitoring report, in a process that works or one that only takes."""
 
 import asyncio
+import gc
 import os
 import socket
 from collections.abc import AsyncGenerator
@@ -10,20 +11,21 @@ from dataclasses import dataclass
 import structlog
 from aiohttp import web
 
+from bot.cli.process import raise_open_files, stop_signal
 from bot.clock import SystemClock
 from bot.current_database import migrate, require_shared_database
-from bot.feedback import SOURCES, FeedbackDoor, open_feedback
+from bot.feedback import FeedbackDoor, open_feedback
 from bot.health import ProcessHealth
 from bot.listener import listen
-from bot.own_secrets import hide_secrets_of_door
 from bot.prometheus import Metrics, add_metrics
-from bot.settings import DoorSettings
+from bot.settings import DoorSettings, hide_secrets_of_door
+from bot.version import VERSION
 from bot.webhook import BODY_SECONDS, MAX_BODY, Door
 from domain.errors import DatabaseUnavailable
-from domain.ids import new_id
 from domain.ports import Clock
-from memory.db.announcements import Announcer
+from domain.value import new_id
 from memory.db.engine import Database, sync_engine
+from memory.db.postgresql import Announcer
 from memory.process import executors
 from pipeline.deliveries.intake import PATIENCE, Intake
 from pipeline.durable.queues import BELL
@@ -43,12 +45,7 @@ class Doors:
         """Add their addresses to an application."""
         app.router.add_post("/webhook", self.webhooks.receive)
         app.router.add_post("/", self.webhooks.receive)
-        app.router.add_post("/feedback/anomaly", self.feedback.receive_anomaly)
-        app.router.add_post("/feedback/error", self.feedback.receive_error)
-        app.router.add_post(f"/feedback/{{source:{'|'.join(SOURCES)}}}", self.feedback.receive_source)
-        for signal in ("logs", "traces"):
-            app.router.add_post(f"/feedback/opentelemetry/v1/{signal}", self.feedback.receive_telemetry)
-        app.router.add_post("/feedback/sentry/{id}", self.feedback.receive_sentry)
+        self.feedback.add_routes(app.router)
 
 
 @asynccontextmanager
@@ -161,3 +158,15 @@ async def serve_door(settings: DoorSettings, clock: Clock | None = None) -> Asyn
         port = await stack.enter_async_context(listen(app, settings))
         await stack.enter_async_context(presence.keep())
         yield port
+
+
+async def take_webhooks(settings: DoorSettings) -> None:
+    """Take webhooks and reports of monitoring, and store them for the processes that work, until told to stop."""
+    raise_open_files()
+    stopped = stop_signal()
+    async with serve_door(settings) as port:
+        log.info("taking webhooks", version=VERSION, host=settings.host, port=port, pid=os.getpid())
+        gc.collect()
+        gc.freeze()  # a collection pauses the process, so do not scan lasting objects again
+        await stopped.wait()
+        log.info("stopping")

@@ -17,18 +17,16 @@ from dbos import DBOSClient
 from pydantic import JsonValue
 
 from bot.webhook import BODY_SECONDS
-from domain.deployments.feedback import AnomalyReport, AnyReport, ErrorReport, FieldMistake, parse_report
-from domain.deployments.monitoring.alerts import hear_alerts
-from domain.deployments.monitoring.heard import Heard, join
-from domain.deployments.monitoring.sentry import hear_sentry
-from domain.deployments.monitoring.telemetry import hear_telemetry
+from domain.deployments.alerts import Heard, hear_alerts, hear_telemetry, join
+from domain.deployments.problems import AnomalyReport, AnyReport, ErrorReport, FieldMistake, parse_report
+from domain.deployments.sentry import hear_sentry
 from domain.errors import DatabaseUnavailable
 from domain.money import Ceilings
 from domain.ports import Clock
 from memory.db.engine import Database
 from memory.deployments.feedback_tokens import FeedbackToken
 from memory.deployments.problems import TooManyProblems, UnknownDeployment
-from pipeline.deployment.production.intake import FeedbackIntake, TooManyReports, explain_silence
+from pipeline.deployment.production_intake import FeedbackIntake, TooManyReports, explain_silence
 
 log = structlog.get_logger(__name__)
 
@@ -84,48 +82,40 @@ class FeedbackDoor:
         self._body_seconds = body_seconds
         self._count = count
 
-    async def receive_anomaly(self, request: web.Request) -> web.Response:
-        """The handler of ``POST /feedback/anomaly``; never answers 500."""
-        return await self._receive(request, AnomalyReport)
+    def add_routes(self, router: web.UrlDispatcher) -> None:
+        """Add every address to which something may be reported; none of them answers 500."""
+        for name, kind in (("anomaly", AnomalyReport), ("error", ErrorReport)):
+            router.add_post(f"/feedback/{name}", self._answer_with(partial(self._take, kind=kind)))
+        for source, hear in SOURCES.items():
+            router.add_post(f"/feedback/{source}", self._answer_with(partial(self._take_message, hear=hear)))
+        for signal in ("logs", "traces"):  # what an exporter of OpenTelemetry adds
+            take = partial(self._take_message, hear=hear_telemetry)
+            router.add_post(f"/feedback/opentelemetry/v1/{signal}", self._answer_with(take))
+        router.add_post("/feedback/sentry/{id}", self._answer_with(self._take_signed))
 
-    async def receive_error(self, request: web.Request) -> web.Response:
-        """The handler of ``POST /feedback/error``; never answers 500."""
-        return await self._receive(request, ErrorReport)
+    def _answer_with(
+        self, take: Callable[[web.Request], Awaitable[Mapping[str, JsonValue]]]
+    ) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def answer(request: web.Request) -> web.Response:
+            try:
+                content = await take(request)
+                status, retry_after = 202, None
+            except _Refused as refused:
+                status, content, retry_after = refused.status, _describe(refused), refused.retry_after
+            except TooManyReports as error:
+                status, content = 429, {"error": "This token reports too often."}
+                retry_after = error.wait.total_seconds()
+            except DatabaseUnavailable as error:
+                log.error("feedback.not_stored", error=str(error))
+                status, content, retry_after = 503, {"error": "It could not be stored. Please send it again."}, 5
+            except Exception:
+                log.exception("feedback.unexpected")
+                status, content = 503, {"error": "Forge made a mistake of its own; its log has the details."}
+                retry_after = 60
+            self._count(status)
+            return _answer(status, content, retry_after)
 
-    async def receive_source(self, request: web.Request) -> web.Response:
-        """The handler of ``POST /feedback/{source}``; never answers 500."""
-        hear = SOURCES[request.match_info["source"]]
-        return await self._answer(lambda: self._take_message(request, hear))
-
-    async def receive_telemetry(self, request: web.Request) -> web.Response:
-        """The handler of the addresses that an exporter of OpenTelemetry adds; never answers 500."""
-        return await self._answer(lambda: self._take_message(request, hear_telemetry))
-
-    async def receive_sentry(self, request: web.Request) -> web.Response:
-        """The handler of ``POST /feedback/sentry/{id}``; never answers 500."""
-        return await self._answer(lambda: self._take_signed(request))
-
-    async def _receive(self, request: web.Request, kind: type[AnyReport]) -> web.Response:
-        return await self._answer(lambda: self._take(request, kind))
-
-    async def _answer(self, take: Callable[[], Awaitable[Mapping[str, JsonValue]]]) -> web.Response:
-        try:
-            content = await take()
-            status, retry_after = 202, None
-        except _Refused as refused:
-            status, content, retry_after = refused.status, _describe(refused), refused.retry_after
-        except TooManyReports as error:
-            status, content = 429, {"error": "This token reports too often."}
-            retry_after = error.wait.total_seconds()
-        except DatabaseUnavailable as error:
-            log.error("feedback.not_stored", error=str(error))
-            status, content, retry_after = 503, {"error": "It could not be stored. Please send it again."}, 5
-        except Exception:
-            log.exception("feedback.unexpected")
-            status, content = 503, {"error": "Forge made a mistake of its own; its log has the details."}
-            retry_after = 60
-        self._count(status)
-        return _answer(status, content, retry_after)
+        return answer
 
     async def _take(self, request: web.Request, kind: type[AnyReport]) -> dict[str, JsonValue]:
         """Store a report; the answer. Who has no token learns nothing more than that."""

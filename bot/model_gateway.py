@@ -22,7 +22,7 @@ from agents.llm.gateway.gateway import (
 from agents.llm.gateway.openai_format import OPENAI
 from agents.llm.gateway.responses_format import RESPONSES
 from agents.llm.gateway.wire import NotARequest, WireFormat
-from bot.connections import connection_factory
+from bot.listener import connection_factory
 from domain.text.redaction import PROCESS_REDACTOR, Redact, redact_outgoing
 
 _BODY_SECONDS = 30.0  # in which a body must arrive, so that it does not keep other calls waiting

@@ -8,7 +8,6 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from bot.clock import SystemClock
-from bot.dashboard.addresses import is_own_host
 from bot.settings import Installation
 from domain.deployments.deployment import DeploymentState
 from domain.errors import DatabaseUnavailable
@@ -16,13 +15,14 @@ from domain.events import Event, EventType
 from domain.gates import STANDARD_GATES
 from domain.ports import Clock
 from domain.review.avoidance import MEMORY_DAYS, AvoidanceKind, DetectorRecord
-from domain.review.checks import CHECKS
+from domain.review.reading import CHECKS
 from domain.runs.work_checkpoint import CheckpointCause
 from domain.verdicts import BreakerState
+from memory import findings
 from memory.db.engine import Bus, Database
-from memory.deliveries.notices import notices, targets
-from memory.findings import findings
-from memory.reports import metrics, past_deployments, snapshot
+from memory.deliveries import notice_targets, notices
+from memory.deployments import deployments
+from memory.reports import metrics
 from safety.guards import Guard
 
 _GUARDS = frozenset({*(guard.value for guard in Guard), "stagnation"})
@@ -111,9 +111,9 @@ class Metrics:
         for gauge in (self._deploying, self._failing, self._halted):
             gauge.set(math.nan)
         try:
-            now = await snapshot.load_snapshot(database)
-            deployed = await past_deployments.count_by_state(database)
-            told, failing = await notices.count_by_state(database), await targets.list_failing(database)
+            now = await metrics.load_snapshot(database)
+            deployed = await deployments.count_by_state(database)
+            told, failing = await notices.count_by_state(database), await notice_targets.list_failing(database)
         except DatabaseUnavailable:
             return
         for state in BreakerState:
@@ -240,7 +240,7 @@ def add_metrics(app: web.Application, metrics: Metrics, settings: Installation) 
     """
 
     async def expose(request: web.Request) -> web.Response:
-        if settings.is_on_loopback and not is_own_host(settings, request.headers.get("Host", "")):
+        if settings.is_on_loopback and not settings.is_own_host(request.headers.get("Host", "")):
             return web.Response(status=421, text=_STRANGE_HOST)
         return await metrics.expose(request)
 

@@ -18,7 +18,7 @@ from typing import TypeGuard
 import httpx2
 import structlog
 
-from bot.certificates import load_trusted
+from bot.addresses import load_trusted
 from bot.settings import Installation
 from bot.webhook import MAX_BODY
 

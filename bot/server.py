@@ -8,13 +8,12 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from bot.app import Forge
-from bot.connections import HEADER_SECONDS
 from bot.dashboard.site import Dashboard
 from bot.health import ProcessHealth
-from bot.listener import HeldPort, listen
+from bot.listener import HEADER_SECONDS, HeldPort, listen
 from bot.prometheus import add_metrics
 from bot.webhook import MAX_BODY
-from domain.config.schema import ADDRESS, build_schema
+from domain.config.configuration import ADDRESS, build_schema
 
 
 def application(running: Forge) -> web.Application:

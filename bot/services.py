@@ -5,23 +5,22 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from agents.toolbox import Toolbox
-from bot.deploy_access import load_deploy_access
 from bot.github.host import GitHubHost
 from bot.github.limits import StoredBudget, StoredLimits
 from bot.model_gateway import open_gateway
-from bot.notify_targets import load_notice_access
-from bot.outbound.client import OutboundClient
+from bot.operator_files import load_deploy_access, load_notice_access
+from bot.outbound import OutboundClient
 from bot.settings import Settings
 from domain.ports import Clock
-from domain.text.markers import Markers
+from domain.text.escaping import Markers
 from domain.text.redaction import PROCESS_REDACTOR
 from memory.db.engine import Database
 from memory.process import halts
 from pipeline.context import Services
 from workspace.dependency_cache import DependencyCache
 from workspace.mirror import Mirrors
+from workspace.safe_copy import remove_tree
 from workspace.sandbox.worker_pool import WorkerPool
-from workspace.temporary import remove_tree
 
 
 def build_host(

@@ -1,20 +1,97 @@
-"""Reads settings from files, and tells the operator which one is wrong, and how, without its value."""
+"""Reads settings from files, says where things are, and explains a wrong setting without its value."""
 
 import difflib
 import os
 import re
+import tempfile
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Annotated, Any
 
 from dotenv import dotenv_values
 from dotenv.parser import parse_stream
+from pydantic import field_validator
 from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from bot.credentials import CredentialStore
+from bot.tool_folders import check_folders, split_folders
 from domain.errors import ConfigurationError
 
 PREFIX = "FORGE_"
 OF_APP = ("FORGE_APP_ID", "FORGE_PRIVATE_KEY", "FORGE_WEBHOOK_SECRET", "FORGE_CLIENT_ID", "FORGE_CLIENT_SECRET")
 """Settings that belong to one App on GitHub, and to no other."""
+SECRETS_FOLDER = Path("/run/secrets")
+"""Where Docker and others mount secrets; read if it is there and FORGE_SECRETS_DIR names no other folder."""
+_MOST = 100_000  # bytes of a secret
+_PREFIX = "FORGE_"
+_TOKENS = (
+    "COPILOT_GITHUB_TOKEN|GITHUB_COPILOT_API_TOKEN|HEROKU_INFERENCE_KEY|HF_TOKEN|SNOWFLAKE_TOKEN|VERCEL_OIDC_TOKEN"
+)
+_OF_PROVIDERS = re.compile(
+    r"[A-Z0-9_]+_(API_KEY|BASE_URL|AUTH_TOKEN)|(AWS|AZURE_OPENAI|GOOGLE|OPENAI)_[A-Z0-9_]+"
+    rf"|HEROKU_INFERENCE_URL|SNOWFLAKE_ACCOUNT|{_TOKENS}"
+)
+_PROVIDER_SECRET = re.compile(
+    rf"[A-Z0-9_]+_(API_KEY|AUTH_TOKEN)|AWS_(SECRET_ACCESS_KEY|SESSION_TOKEN|BEARER_TOKEN_BEDROCK)|{_TOKENS}"
+)
+
+
+DOTENV = ".env"
+
+
+class ToolFolders(BaseSettings):
+    """The folders of programs for linters."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
+
+    sandbox_tools: Annotated[tuple[Path, ...], NoDecode] = ()
+
+    @field_validator("sandbox_tools", mode="before")
+    @classmethod
+    def _folders(cls, value: Any) -> Any:
+        return split_folders(value) if isinstance(value, str) else value
+
+    @field_validator("sandbox_tools")
+    @classmethod
+    def _require_exists(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
+        return check_folders(value)
+
+
+class Places(BaseSettings):
+    """Where further settings are kept."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_file=DOTENV, extra="ignore", frozen=True)
+
+    data_dir: Path = Path("forge-data")
+    secrets_dir: Path | None = None
+    credentials_key_path: Path | None = None
+
+    @property
+    def store(self) -> CredentialStore:
+        """What the set-up page stores."""
+        return CredentialStore(self.data_dir, self.credentials_key_path)
+
+    def make_data_dir(self) -> None:
+        """Create the folder for what Forge keeps beside the database, and check that it can be written.
+
+        :raises ConfigurationError: if that does not work.
+        """
+        try:
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise _unusable_folder(self.data_dir, "cannot be created: there is a file in its place") from None
+        except OSError as error:
+            raise _unusable_folder(self.data_dir, f"cannot be created: {error.strerror}") from None
+        try:
+            with tempfile.TemporaryFile(dir=self.data_dir):
+                pass
+        except OSError as error:
+            raise _unusable_folder(self.data_dir, f"cannot be written: {error.strerror}") from None
+
+
+def _unusable_folder(folder: Path, why: str) -> ConfigurationError:
+    return ConfigurationError(f"FORGE_DATA_DIR {folder} {why}.", "Name a folder that Forge may write to.")
 
 
 def refuse_unknown(variables: Iterable[str], fields: Collection[str]) -> None:
@@ -60,22 +137,6 @@ def explain(mistake: ErrorDetails) -> ConfigurationError:
         case _:
             what = str(limits.get("error", mistake["msg"])).removeprefix("Value error, ")
     return ConfigurationError(f"{name} is wrong: {what}.", "See the settings in docs/operations.md.")
-
-
-SECRETS_FOLDER = Path("/run/secrets")
-"""Where Docker and others mount secrets; read if it is there and FORGE_SECRETS_DIR names no other folder."""
-_MOST = 100_000  # bytes of a secret
-_PREFIX = "FORGE_"
-_TOKENS = (
-    "COPILOT_GITHUB_TOKEN|GITHUB_COPILOT_API_TOKEN|HEROKU_INFERENCE_KEY|HF_TOKEN|SNOWFLAKE_TOKEN|VERCEL_OIDC_TOKEN"
-)
-_OF_PROVIDERS = re.compile(
-    r"[A-Z0-9_]+_(API_KEY|BASE_URL|AUTH_TOKEN)|(AWS|AZURE_OPENAI|GOOGLE|OPENAI)_[A-Z0-9_]+"
-    rf"|HEROKU_INFERENCE_URL|SNOWFLAKE_ACCOUNT|{_TOKENS}"
-)
-_PROVIDER_SECRET = re.compile(
-    rf"[A-Z0-9_]+_(API_KEY|AUTH_TOKEN)|AWS_(SECRET_ACCESS_KEY|SESSION_TOKEN|BEARER_TOKEN_BEDROCK)|{_TOKENS}"
-)
 
 
 def read_dotenv(file: Path) -> Mapping[str, str | None]:

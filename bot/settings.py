@@ -2,11 +2,11 @@
 
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
@@ -16,18 +16,21 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from agents.llm.models import CALL_SECONDS, Models, ModelTier
-from bot.addresses import is_loopback, spell_as_browser
+from agents.llm.models import CALL_SECONDS, Models, ModelTier, Unusable
+from bot.addresses import find_host_name, is_heard_on_loopback, is_loopback, is_named, spell_as_browser
 from bot.github.registration import load_permissions
 from bot.github.settings import GitHubSettings, rsa_key
-from bot.outbound.allowance import NOTHING, Allowance
-from bot.setting_places import DOTENV, Places, ToolFolders
+from bot.outbound import NOTHING, Allowance
 from bot.setting_sources import (
+    DOTENV,
     OF_APP,
     PREFIX,
+    Places,
+    ToolFolders,
     explain,
     feed_providers,
     is_of_provider,
+    provider_secrets,
     read_dotenv,
     read_secrets,
     refuse_unknown,
@@ -35,6 +38,7 @@ from bot.setting_sources import (
 from domain.errors import ConfigurationError
 from domain.github.installations import WelcomeTerms, WelcomeWay
 from domain.money import Ceilings, FixedPrice, to_micro
+from domain.text.redaction import PROCESS_REDACTOR
 from workspace.sandbox.probing import Wanted
 from workspace.sandbox.registry_proxy import Address
 
@@ -175,6 +179,25 @@ class Installation(ToolFolders, Places):
         """Whether only programs on this machine reach this server."""
         return is_loopback(self.host)
 
+    def is_own_host(self, host: str) -> bool:
+        """Whether a request is for this server under a name of its own.
+
+        Somebody else can point a name of theirs to this machine (DNS rebinding), and the browsers of people who are
+        here would take its pages for theirs. They cannot own a number of this machine, or ``localhost``.
+
+        :param host: the header of that name.
+        """
+        is_local = is_loopback(find_host_name(host)) and is_heard_on_loopback(self.host)
+        return is_local or is_named(self.public_url, host)
+
+
+AnySettings = TypeVar("AnySettings", bound=Installation)
+WITHOUT_MODEL = "Reviews run linters and security checks only; nobody plans, implements or answers questions."
+ADD_MODEL = (
+    "That is a choice, not a mistake. To add one: `forge setup --store ANTHROPIC_API_KEY`, paste the key, Ctrl-D, and "
+    "start Forge again."
+)
+
 
 class DoorSettings(Installation):
     """The settings of a process that only takes webhooks: it has the App's secret, but not its key."""
@@ -232,7 +255,35 @@ class Settings(DoorSettings):
             ) from None
 
 
-AnySettings = TypeVar("AnySettings", bound=Installation)
+def hide_own_secrets(settings: Settings) -> None:
+    """Redact what a process that works knows: the App's key, too.
+
+    :raises ConfigurationError: if there is no key or it cannot be read.
+    """
+    client = [settings.client_secret.get_secret_value()] if settings.client_secret else []
+    PROCESS_REDACTOR.learn(settings.private_key_pem(), *client)
+    hide_secrets_of_door(settings)
+
+
+def hide_secrets_of_door(settings: DoorSettings) -> None:
+    """Redact what a process that only takes webhooks knows."""
+    PROCESS_REDACTOR.learn(
+        *(secret.get_secret_value() for secret in settings.webhook_secret),
+        *provider_secrets(),
+        *_passwords(settings.database_url),
+    )
+
+
+def _passwords(url: str) -> Sequence[str]:
+    """The password in an address, percent-encoded and decoded."""
+    password = urlsplit(url).password
+    return (password, unquote(password)) if password else ()
+
+
+def is_without_model(settings: Installation) -> bool:
+    """Whether Forge goes without a model because nobody named one, and those it would take have no key."""
+    models = settings.models
+    return not models.are_named and all(isinstance(models.find(tier), Unusable) for tier in ModelTier)
 
 
 def load() -> Settings:

@@ -1,4 +1,4 @@
-"""The version of Forge."""
+"""The version of Forge; not in the package itself, whose import an interrupt would end with a traceback."""
 
 from importlib.metadata import version
 

@@ -90,7 +90,7 @@ class Door:
         return _answer(status, f"{outcome}: {why}" if why else outcome)
 
     async def _take(self, request: web.Request) -> tuple[str, str]:
-        """Store a delivery; returns the outcome, and why."""
+        """Store a delivery, for :mod:`pipeline.deliveries.dispatch`; returns the outcome, and why."""
         delivery = await self._read_delivery(request)  # frees the body before waiting for the database
         if not await self._intake.accept(delivery):
             return "seen before", ""

@@ -10,10 +10,10 @@ from pydantic import Field, TypeAdapter
 from domain.deployments.deployment import Wish
 from domain.gates import Choice
 from domain.github.conversation import CommentRef
-from domain.github.deliveries import EventSnapshot
+from domain.github.installations import EventSnapshot
 from domain.review.reading import Effort
 from domain.runs.run import RepositoryRef, Trigger
-from domain.slash.commands import SlashCommand, SlashMistake
+from domain.slash import SlashCommand, SlashMistake
 from domain.value import Value
 
 
@@ -29,8 +29,21 @@ class Command(Value):
     """What an event asks Forge to do."""
 
 
+class RepositoryCommand(Command):
+    """It is about a repository."""
+
+    repository: RepositoryRef
+    sender: Sender
+
+
+class NumberedCommand(RepositoryCommand):
+    """It is about an issue or a pull request."""
+
+    number: int
+
+
 class Repeat(StrEnum):
-    """Whether a head that had a run before is reviewed again (``safety.review_quota``)."""
+    """Whether a head that had a run before is reviewed again (``safety.eligibility``)."""
 
     never = "never"  # after an event: not if it has a verdict
     if_excluded = "if_excluded"  # a draft became ready
@@ -40,7 +53,7 @@ class Repeat(StrEnum):
     always = "always"  # reopened, or a person asks for a full review
 
 
-class ReviewPullRequest(Command):
+class ReviewPullRequest(NumberedCommand):
     """Review the pull request's live head, which may be newer than the event's ``head_sha``.
 
     :param seen: the pull request as the event showed it; None without an event.
@@ -50,19 +63,16 @@ class ReviewPullRequest(Command):
     """
 
     kind: Literal["review_pull_request"] = "review_pull_request"
-    repository: RepositoryRef
-    number: int
     head_sha: str
     trigger: Trigger
     repeat: Repeat = Repeat.never
-    sender: Sender
     seen: EventSnapshot | None = None
     pushed_at: datetime | None = None
     before_sha: str = ""
     effort: Effort | None = Field(default=None, exclude_if=lambda effort: effort is None)
 
 
-class ReviewCheckedHead(Command):
+class ReviewCheckedHead(RepositoryCommand):
     """Review the pull request of a check run or check suite again.
 
     GitHub may leave out its number (forks), so it is found by ``run_id``, the check run's ``external_id``, or else by
@@ -72,50 +82,39 @@ class ReviewCheckedHead(Command):
     """
 
     kind: Literal["review_checked_head"] = "review_checked_head"
-    repository: RepositoryRef
     head_sha: str
     run_id: str | None
     trigger: Trigger
-    sender: Sender
     asked_at: datetime | None = None
 
 
-class EndPullRequest(Command):
+class EndPullRequest(NumberedCommand):
     """The pull request was closed or merged: stop what runs on it.
 
     :param reverts: the number of the pull request that it reverts, if GitHub's Revert button made it.
     """
 
     kind: Literal["end_pull_request"] = "end_pull_request"
-    repository: RepositoryRef
-    number: int
     reverts: int | None = None
-    sender: Sender
     seen: EventSnapshot | None = None
 
 
-class EndIssue(Command):
+class EndIssue(NumberedCommand):
     """The issue was closed, by a person or an App: stop what runs on it."""
 
     kind: Literal["end_issue"] = "end_issue"
-    repository: RepositoryRef
-    number: int
-    sender: Sender
     seen: EventSnapshot | None = None
 
 
-class LabelledIssue(Command):
+class LabelledIssue(NumberedCommand):
     """A person labelled an issue or a pull request; the configuration says what the label asks for.
 
     :param head_sha: of a pull request, as the event saw it; None for an issue.
     """
 
     kind: Literal["labelled_issue"] = "labelled_issue"
-    repository: RepositoryRef
-    number: int
     label: str
     head_sha: str | None = None
-    sender: Sender
     seen: EventSnapshot | None = None
 
 
@@ -154,54 +153,43 @@ class WelcomeRepositories(Command):
     sender: Sender
 
 
-class FollowRepository(Command):
+class FollowRepository(RepositoryCommand):
     """A repository was renamed or transferred: store its data under the new address."""
 
     kind: Literal["follow_repository"] = "follow_repository"
-    repository: RepositoryRef
-    sender: Sender
 
 
-class ReportMergeGroup(Command):
+class ReportMergeGroup(NumberedCommand):
     """A merge queue asks for our check on its temporary head: report the verdict of the pull request's own head.
 
     :param base_ref: the branch the queue merges into; empty if the event does not say.
     """
 
     kind: Literal["report_merge_group"] = "report_merge_group"
-    repository: RepositoryRef
-    number: int
     head_sha: str
     base_ref: str = ""
-    sender: Sender
 
 
-class LeftMergeQueue(Command):
+class LeftMergeQueue(NumberedCommand):
     """A merge queue took a pull request out, and did not merge it.
 
     :param reason: GitHub's word for it, such as ``CI_FAILURE``.
     """
 
     kind: Literal["left_merge_queue"] = "left_merge_queue"
-    repository: RepositoryRef
-    number: int
     head_sha: str
     reason: str
-    sender: Sender
 
 
-class WrittenComment(Command):
+class WrittenComment(NumberedCommand):
     """A comment that a person wrote.
 
     :param number: of the issue or the pull request.
     :param comment: the comment, whose author is ``sender``.
     """
 
-    repository: RepositoryRef
-    number: int
     is_pull_request: bool = True
     comment: CommentRef
-    sender: Sender
 
 
 class ExecuteComment(WrittenComment):
@@ -224,28 +212,24 @@ class ExecuteComment(WrittenComment):
     line: int | None = Field(default=None, exclude_if=lambda line: line is None)
 
 
-class DecideGate(Command):
+class DecideGate(RepositoryCommand):
     """A person pressed a button of a gate's check run."""
 
     kind: Literal["decide_gate"] = "decide_gate"
-    repository: RepositoryRef
     gate_id: str
     choice: Choice
     head_sha: str
-    sender: Sender
 
 
-class SteerDeployment(Command):
+class SteerDeployment(RepositoryCommand):
     """A person pressed a button of a deployment's check run."""
 
     kind: Literal["steer_deployment"] = "steer_deployment"
-    repository: RepositoryRef
     run_id: str
     wish: Wish
-    sender: Sender
 
 
-class RecordThread(Command):
+class RecordThread(NumberedCommand):
     """A person resolved or reopened a review thread that an App began.
 
     :param root: id of the thread's first comment; only Forge's own threads matter.
@@ -254,13 +238,10 @@ class RecordThread(Command):
     """
 
     kind: Literal["note_thread"] = "note_thread"
-    repository: RepositoryRef
-    number: int
     root: int
     thread: str
     is_resolved: bool
     head_sha: str
-    sender: Sender
     is_dated: bool = False
 
 
@@ -281,17 +262,14 @@ class ReadRemark(WrittenComment):
     seen: EventSnapshot | None = None
 
 
-class ChangesRequested(Command):
+class ChangesRequested(NumberedCommand):
     """A person's review requested changes, in words and not by commands.
 
     :param remark: the same words, where they may be for Forge on a pull request of somebody else.
     """
 
     kind: Literal["changes_requested"] = "changes_requested"
-    repository: RepositoryRef
-    number: int
     head_sha: str
-    sender: Sender
     seen: EventSnapshot | None = None
     remark: ReadRemark | None = Field(default=None, exclude_if=lambda remark: remark is None)
 
@@ -311,27 +289,23 @@ class ReadReply(WrittenComment):
     opened_by: int | None
 
 
-class ReadMemoryFile(Command):
+class ReadMemoryFile(RepositoryCommand):
     """A push to the default branch may have changed the memory file.
 
     :param head_sha: the pushed commit; None in commands that an earlier version stored.
     """
 
     kind: Literal["read_memory_file"] = "read_memory_file"
-    repository: RepositoryRef
-    sender: Sender
     head_sha: str | None = None
 
 
-class FollowForcedPush(Command):
+class FollowForcedPush(RepositoryCommand):
     """Somebody rewrote a branch: the verdicts of what goes into it were about another base.
 
     :param is_default: it is the default branch, so its memory file may be another one, too.
     """
 
     kind: Literal["follow_forced_push"] = "follow_forced_push"
-    repository: RepositoryRef
-    sender: Sender
     branch: str
     head_sha: str | None = None
     is_default: bool = False

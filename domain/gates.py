@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from domain.ids import shorten_id
 from domain.money import NO_EXTENSION, BudgetExtension
 from domain.runs.run import Phase, RepositoryRef
-from domain.value import Value
+from domain.value import Value, shorten_id
 from domain.verdicts import Reason
 
 CHECK_ID_PREFIX = "gate:"

@@ -6,7 +6,16 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Protocol
 
-from domain.github.checks import CheckRun, CheckRunRef, FailingCheck, Job, WorkflowRun
+from domain.github.checks import (
+    CheckRun,
+    CheckRunRef,
+    FailingCheck,
+    HostDeployment,
+    HostDeploymentState,
+    HostDeploymentStatus,
+    Job,
+    WorkflowRun,
+)
 from domain.github.commits import Commit, CommitDraft, MadeCommit, Push, Signature
 from domain.github.conversation import (
     CommentEdit,
@@ -19,9 +28,7 @@ from domain.github.conversation import (
     TextEdit,
     ThumbGiven,
 )
-from domain.github.deliveries import AttemptsPage
-from domain.github.deployments import HostDeployment, HostDeploymentState, HostDeploymentStatus
-from domain.github.installations import InstallationState, RepositoryTraits
+from domain.github.installations import AttemptsPage, InstallationState, RepositoryTraits
 from domain.github.pull_requests import (
     Approval,
     Branch,

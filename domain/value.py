@@ -1,6 +1,12 @@
-"""The base of everything that is validated: a value that nobody changes."""
+"""The base of everything that is validated, a value that nobody changes, and the ids of values."""
+
+import base64
+import hashlib
+from collections.abc import Collection
+from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict
+from ulid import ULID
 
 
 class Value(BaseModel):
@@ -11,3 +17,35 @@ class Value(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, defer_build=True)
+
+
+def new_id() -> str:
+    """A fresh ULID: 26 characters, sortable by time of creation."""
+    return str(ULID())
+
+
+def shorten_id(prefix: str, ulid: str) -> str:
+    """The short form of a ULID, e.g. ``M-4ZK9QX`` (prefix and last 6 characters)."""
+    return f"{prefix}-{ulid[-6:]}"
+
+
+def make_finding_id(fingerprint: str, taken: Collection[str] = ()) -> str:
+    """The name of a finding within its pull request.
+
+    :param fingerprint: hexadecimal first fingerprint of the finding.
+    :param taken: names already given to *other* fingerprints of the same pull request.
+    :returns: ``F-`` and 6 base32 characters, free and the same for equal arguments.
+    """
+    salt = 0
+    while True:
+        material = fingerprint if salt == 0 else f"{fingerprint}/{salt}"
+        digest = hashlib.sha256(material.encode()).digest()
+        name = "F-" + base64.b32encode(digest).decode()[:6]
+        if name not in taken:
+            return name
+        salt += 1
+
+
+def lowest_id_at(moment: datetime) -> str:
+    """The lower bound of all ULIDs made at or after a moment."""
+    return str(ULID.from_datetime(moment))[:10]

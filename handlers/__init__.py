@@ -2,73 +2,55 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from domain.commands import AnyCommand, Ignored
 from domain.github.commits import Push
-from handlers import (
-    checks,
-    installation,
-    issue_comment,
-    issues,
-    merge_group,
-    pull_request,
-    push,
-    repository,
-    review,
-    review_comment,
-    status,
-    thread,
-    workflow_run,
-)
+from handlers import checks, comments, pull_request, repository
 
 Handler = Callable[[Mapping[str, Any], int], AnyCommand | Ignored]
 """Takes the payload and our App's id."""
 
-HANDLERS: Mapping[str, Handler] = {
-    "pull_request": pull_request.handle,
-    "check_run": checks.handle_run,
-    "check_suite": checks.handle_suite,
-    "workflow_run": workflow_run.handle,
-    "status": status.handle,
-    "merge_group": merge_group.handle,
-    "push": push.handle,
-    "repository": repository.handle,
-    "installation": installation.handle,
-    "installation_repositories": installation.handle_repositories,
-    "issues": issues.handle,
-    "issue_comment": issue_comment.handle,
-    "pull_request_review": review.handle,
-    "pull_request_review_comment": review_comment.handle,
-    "pull_request_review_thread": thread.handle,
+
+class HandledEvent(NamedTuple):
+    """How an event is handled, and the fields of its payload that say what it is about.
+
+    Each event has all of its own subjects and none of another's:
+    https://docs.github.com/webhooks/webhook-events-and-payloads
+    """
+
+    handle: Handler
+    subjects: frozenset[str]
+
+
+def _about(handle: Handler, *subjects: str) -> HandledEvent:
+    return HandledEvent(handle, frozenset(subjects))
+
+
+EVENTS: Mapping[str, HandledEvent] = {
+    "pull_request": _about(pull_request.handle, "repository", "pull_request", "number"),
+    "check_run": _about(checks.handle_run, "repository", "check_run"),
+    "check_suite": _about(checks.handle_suite, "repository", "check_suite"),
+    "workflow_run": _about(checks.handle_workflow_run, "repository", "workflow_run"),
+    "status": _about(checks.handle_status, "repository", "context"),
+    "merge_group": _about(checks.handle_merge_group, "repository", "merge_group"),
+    "push": _about(repository.handle_push, "repository", "ref", "commits"),
+    "repository": _about(repository.handle_repository, "repository"),
+    "installation": _about(repository.handle_installation),
+    "installation_repositories": _about(
+        repository.handle_installation_repositories, "repositories_added", "repositories_removed"
+    ),
+    "issues": _about(pull_request.handle_issue, "repository", "issue"),
+    "issue_comment": _about(comments.handle_issue_comment, "repository", "issue", "comment"),
+    "pull_request_review": _about(comments.handle_review, "repository", "pull_request", "review"),
+    "pull_request_review_comment": _about(comments.handle_review_comment, "repository", "pull_request", "comment"),
+    "pull_request_review_thread": _about(comments.handle_thread, "repository", "pull_request", "thread"),
 }
 """The events of ``app.yml``, and the two of installations, which GitHub sends to every App.
 
 A third of these, ``installation_target``, is not used: every request goes to the owner that the newest event named.
-"""
-
-_SUBJECTS: Mapping[str, frozenset[str]] = {
-    "pull_request": frozenset({"repository", "pull_request", "number"}),
-    "check_run": frozenset({"repository", "check_run"}),
-    "check_suite": frozenset({"repository", "check_suite"}),
-    "workflow_run": frozenset({"repository", "workflow_run"}),
-    "status": frozenset({"repository", "context"}),
-    "merge_group": frozenset({"repository", "merge_group"}),
-    "push": frozenset({"repository", "ref", "commits"}),
-    "repository": frozenset({"repository"}),
-    "installation": frozenset(),
-    "installation_repositories": frozenset({"repositories_added", "repositories_removed"}),
-    "issues": frozenset({"repository", "issue"}),
-    "issue_comment": frozenset({"repository", "issue", "comment"}),
-    "pull_request_review": frozenset({"repository", "pull_request", "review"}),
-    "pull_request_review_comment": frozenset({"repository", "pull_request", "comment"}),
-    "pull_request_review_thread": frozenset({"repository", "pull_request", "thread"}),
-}
-"""The fields of a payload that say what an event is about: each event has all of its own and none of another's.
-
-https://docs.github.com/webhooks/webhook-events-and-payloads
 """
 
 _SUBJECTS_OF_OTHERS = frozenset(
@@ -94,12 +76,12 @@ _SUBJECTS_OF_OTHERS = frozenset(
 )
 """The same of events that Forge does not handle and that have no subject of one it handles."""
 
-_ALL_SUBJECTS = _SUBJECTS_OF_OTHERS.union(*_SUBJECTS.values())
+_ALL_SUBJECTS = _SUBJECTS_OF_OTHERS.union(*(event.subjects for event in EVENTS.values()))
 
 
 def find_pushes(event: str, payload: Mapping[str, Any], received_at: datetime) -> tuple[int, Sequence[Push]]:
     """The id of the repository, and who brought which commits there; nothing if a webhook tells of none."""
-    readers = {"push": push.read_push, "pull_request": pull_request.read_fork}
+    readers = {"push": repository.read_push, "pull_request": pull_request.read_fork}
     return readers[event](payload, received_at) if event in readers else (0, ())
 
 
@@ -111,15 +93,15 @@ def translate(event: str, payload: Mapping[str, Any], app_id: int) -> AnyCommand
     :param event: the ``X-GitHub-Event`` header.
     :param app_id: id of our App, whose own events never act.
     """
-    handler = HANDLERS.get(event)
     if event == "ping":
         return Ignored(reason="ping")
-    if handler is None:
+    if event not in EVENTS:
         return Ignored(reason="unknown_event")
+    handle, wanted = EVENTS[event]
     subjects = _ALL_SUBJECTS & payload.keys()
-    if subjects != _SUBJECTS[event]:
-        return Ignored(reason="incomplete_payload" if subjects < _SUBJECTS[event] else "not_of_this_event")
+    if subjects != wanted:
+        return Ignored(reason="incomplete_payload" if subjects < wanted else "not_of_this_event")
     try:
-        return handler(payload, app_id)
+        return handle(payload, app_id)
     except ValidationError:
         return Ignored(reason="incomplete_payload")

@@ -1,12 +1,15 @@
-"""Check runs and suites: the re-run buttons of GitHub, the buttons on our own checks, and workflows that ended."""
+"""Checks, statuses and workflows: buttons of GitHub and on our own checks, what has ended, and merge queues."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from domain.commands import AnyCommand, ChecksEnded, DecideGate, Ignored, ReviewCheckedHead, SteerDeployment
+from domain import commands
+from domain.commands import AnyCommand, Ignored
 from domain.deployments.deployment import CHECK_ID_PREFIX as DEPLOYMENT_PREFIX
 from domain.deployments.deployment import Wish
 from domain.gates import BUTTONS, CHECK_ID_PREFIX, Choice
+from domain.github.checks import TESTING_EVENTS
 from domain.runs.run import Trigger
 from handlers.payloads import Id, RepositoryEvent, Sha, View
 
@@ -35,84 +38,138 @@ class _SuiteEvent(RepositoryEvent):
 
 
 def handle_run(payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:
-    """See :func:`handlers.translate`."""
+    """A button of a check that is ours; see :func:`handlers.translate`."""
     event = _RunEvent.model_validate(payload)
-    deployment = (event.check_run.external_id or "").partition(DEPLOYMENT_PREFIX)[2]
-    if deployment and event.action in {"rerequested", "requested_action"}:
-        return _handle_deployment_button(event, deployment, app_id)
-    gate = (event.check_run.external_id or "").partition(CHECK_ID_PREFIX)[2]
-    if gate and event.action in {"rerequested", "requested_action"}:
-        return _handle_button(event, gate, app_id)
-    if event.action == "rerequested":
-        return _handle_rerun(event, event.check_run, app_id, Trigger.rerequested)
-    if event.action != "requested_action":
+    check = event.check_run
+    if event.action not in {"rerequested", "requested_action"}:
         return Ignored(reason="action_not_used")
-    if event.requested_action is not None and event.requested_action.identifier != "review":
+    deployment = (check.external_id or "").partition(DEPLOYMENT_PREFIX)[2]
+    gate = (check.external_id or "").partition(CHECK_ID_PREFIX)[2]
+    pressed = event.requested_action and event.requested_action.identifier
+    if not (deployment or gate) and event.action == "requested_action" and pressed not in {None, "review"}:
         return Ignored(reason="unknown_button")  # which one it was GitHub may leave out, and these checks have one
-    return _handle_rerun(event, event.check_run, app_id, Trigger.requested_action)
+    ignored = _ignore(event, check, app_id)
+    if ignored is not None:
+        return ignored
+    if deployment:
+        return _handle_deployment_button(event, deployment, pressed)
+    if gate:
+        return _handle_gate_button(event, gate, pressed)
+    return _build_rerun(event, check, Trigger[event.action])
 
 
 def handle_suite(payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`. A requested suite needs nothing: the pull request's own event starts the run."""
     event = _SuiteEvent.model_validate(payload)
-    if event.action == "completed":
-        return _handle_ended(event, app_id)
+    suite = event.check_suite
+    if event.action == "completed":  # each App has a suite of its own on a head, and each workflow run, too
+        if suite.app.id == app_id:
+            return Ignored(reason="own_suite")
+        return commands.ChecksEnded(repository=event.to_ref(), head_sha=suite.head_sha)
     if event.action != "rerequested":
         return Ignored(reason="action_not_used")
-    return _handle_rerun(event, event.check_suite, app_id, Trigger.rerequested)
+    return _ignore(event, suite, app_id) or _build_rerun(event, suite, Trigger.rerequested)
 
 
-def _handle_ended(event: _SuiteEvent, app_id: int) -> AnyCommand | Ignored:
-    """Each App has a suite of its own on a head, and each workflow run, too."""
-    if event.check_suite.app.id == app_id:
-        return Ignored(reason="own_suite")
-    return ChecksEnded(repository=event.to_ref(), head_sha=event.check_suite.head_sha)
-
-
-def _handle_button(event: _RunEvent, gate: str, app_id: int) -> AnyCommand | Ignored:
-    """A button of a gate's check. Running the check again decides nothing; it shows the gate's state."""
-    sender = event.sender.as_sender()
-    if event.check_run.app.id != app_id:
+def _ignore(event: RepositoryEvent, check: _Check, app_id: int) -> Ignored | None:
+    """Why a button does nothing, whichever it is."""
+    if check.app.id != app_id:
         return Ignored(reason="check_of_another_app")
-    if sender.is_app:
-        return Ignored(reason="sent_by_an_app")
-    pressed = Choice.view.value if event.requested_action is None else event.requested_action.identifier
+    return Ignored(reason="sent_by_an_app") if event.sender.as_sender().is_app else None
+
+
+def _handle_gate_button(event: _RunEvent, gate: str, pressed: str | None) -> AnyCommand | Ignored:
+    """A button of a gate's check. Running the check again decides nothing; it shows the gate's state."""
+    pressed = pressed or Choice.view.value
     if pressed not in BUTTONS:
         return Ignored(reason="unknown_button")
-    return DecideGate(
+    return commands.DecideGate(
         repository=event.to_ref(),
         gate_id=gate,
         choice=Choice(pressed),
         head_sha=event.check_run.head_sha,
-        sender=sender,
+        sender=event.sender.as_sender(),
     )
 
 
-def _handle_deployment_button(event: _RunEvent, run_id: str, app_id: int) -> AnyCommand | Ignored:
+def _handle_deployment_button(event: _RunEvent, run_id: str, pressed: str | None) -> AnyCommand | Ignored:
     """A button of a deployment's check. Running the check again means nothing: `/forge deploy ENV` deploys again."""
-    sender = event.sender.as_sender()
-    if event.check_run.app.id != app_id:
-        return Ignored(reason="check_of_another_app")
-    if sender.is_app:
-        return Ignored(reason="sent_by_an_app")
-    if event.requested_action is None:
+    if pressed is None:
         return Ignored(reason="incomplete_payload" if event.action == "requested_action" else "unknown_button")
-    if event.requested_action.identifier not in set(Wish):
+    if pressed not in set(Wish):
         return Ignored(reason="unknown_button")
-    wish = Wish(event.requested_action.identifier)
-    return SteerDeployment(repository=event.to_ref(), run_id=run_id, wish=wish, sender=sender)
+    return commands.SteerDeployment(
+        repository=event.to_ref(), run_id=run_id, wish=Wish(pressed), sender=event.sender.as_sender()
+    )
 
 
-def _handle_rerun(event: RepositoryEvent, check: _Check, app_id: int, trigger: Trigger) -> AnyCommand | Ignored:
-    sender = event.sender.as_sender()
-    if check.app.id != app_id:
-        return Ignored(reason="check_of_another_app")
-    if sender.is_app:
-        return Ignored(reason="sent_by_an_app")
-    return ReviewCheckedHead(
+def _build_rerun(event: RepositoryEvent, check: _Check, trigger: Trigger) -> commands.ReviewCheckedHead:
+    return commands.ReviewCheckedHead(
         repository=event.to_ref(),
         head_sha=check.head_sha,
         run_id=check.external_id or None,
         trigger=trigger,
-        sender=sender,
+        sender=event.sender.as_sender(),
+    )
+
+
+class _StatusEvent(RepositoryEvent):
+    sha: Sha
+    state: str
+
+
+def handle_status(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
+    """A commit status, as older services report: one that is not pending any more has ended."""
+    event = _StatusEvent.model_validate(payload)
+    if event.state == "pending":
+        return Ignored(reason="status_pending")
+    return commands.ChecksEnded(repository=event.to_ref(), head_sha=event.sha)
+
+
+class _Workflow(View):
+    head_sha: Sha
+    event: str
+
+
+class _WorkflowEvent(RepositoryEvent):
+    workflow_run: _Workflow
+
+
+def handle_workflow_run(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
+    """A workflow run: one that tests a head has ended."""
+    event = _WorkflowEvent.model_validate(payload)
+    if event.action != "completed":
+        return Ignored(reason="action_not_used")
+    if event.workflow_run.event not in TESTING_EVENTS:
+        return Ignored(reason="workflow_tests_no_head")
+    return commands.ChecksEnded(repository=event.to_ref(), head_sha=event.workflow_run.head_sha)
+
+
+_QUEUED = re.compile(r"(?:^|/)pr-(\d{1,9})-[0-9a-f]{7,64}$")  # refs/heads/gh-readonly-queue/BASE/pr-NUMBER-SHA
+
+
+class _Group(View):
+    head_sha: Sha
+    head_ref: str
+    base_ref: str = ""
+
+
+class _GroupEvent(RepositoryEvent):
+    merge_group: _Group
+
+
+def handle_merge_group(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
+    """Our check must also report on a merge queue's temporary head, or the queue waits for ever."""
+    event = _GroupEvent.model_validate(payload)
+    if event.action != "checks_requested":
+        return Ignored(reason="action_not_used")
+    queued = _QUEUED.search(event.merge_group.head_ref)
+    if queued is None:
+        return Ignored(reason="unknown_merge_group")
+    return commands.ReportMergeGroup(
+        repository=event.to_ref(),
+        number=int(queued[1]),
+        head_sha=event.merge_group.head_sha,
+        base_ref=event.merge_group.base_ref.removeprefix("refs/heads/"),
+        sender=event.sender.as_sender(),
     )

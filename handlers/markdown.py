@@ -4,6 +4,7 @@ What GitHub shows as a quote, list, table, heading, code, link, emphasis or HTML
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -11,7 +12,34 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from agents.syntax.quotes import split_quotes
-from handlers.near_misses import PREFIX, complete, names_nearly
+from domain.text.escaping import strip_invisible
+from domain.text.hidden_characters import fold_alike
+from domain.verbs import VERBS
+
+PREFIX = "/forge"
+_LETTER = r"[^\W\d_]"
+
+
+def _spell_nearly(word: str) -> Iterator[str]:
+    """Patterns of the word itself and of each that one letter makes: missing, more, another or swapped."""
+    for at, letter in enumerate(word):
+        before, after = word[:at], word[at + 1 :]
+        yield before + letter + after
+        yield before + after
+        yield before + _LETTER + after
+        yield before + _LETTER + letter + after
+        yield before + after[:1] + letter + after[1:]
+    yield word + _LETTER
+
+
+_SPELLINGS = "|".join(dict.fromkeys(_spell_nearly(PREFIX[1:])))
+_NAMED = re.compile(f"/(?:{_SPELLINGS})", re.IGNORECASE)
+_NEAR = re.compile(
+    rf"\s*+(?:[-+*]\s|\d{{1,9}}[.)]\s)?+[\s*_]*+/(?:{_SPELLINGS})[\W_]*(?P<rest>(?:{'|'.join(VERBS)})(?:[\s*_].*)?)",
+    re.IGNORECASE | re.DOTALL,
+)
+_OTHER_SCRIPT = re.compile(rf"\s*{PREFIX}(?P<rest>[^\x00-\x7f]{{1,20}})", re.IGNORECASE)
+
 
 MOST_READ = 16_000  # characters of a comment; text after them never commands
 
@@ -250,3 +278,20 @@ class _OpenTags:
             tag = str(name).lower()
             if tag in _ENCLOSING:
                 self._depth[tag] = max(0, self._depth.get(tag, 0) + (-1 if closing else 1))
+
+
+def names_nearly(text: str) -> bool:
+    """Whether ``/forge``, or what is nearly that, stands anywhere in a text."""
+    return _NAMED.search(unify(text)) is not None
+
+
+def complete(line: str) -> str | None:
+    """The line with ``/forge`` and a blank in place of what nearly is that; None if it is a line like any other."""
+    seen = unify(line)
+    found = _NEAR.fullmatch(seen) or _OTHER_SCRIPT.fullmatch(seen)
+    return None if found is None else f"{PREFIX} {found['rest'].rstrip(' *_')}"
+
+
+def unify(text: str) -> str:
+    """The text as it looks to people: plain blanks, slashes and letters, and nothing that cannot be seen."""
+    return text if text.isascii() else fold_alike(unicodedata.normalize("NFKC", strip_invisible(text)))

@@ -6,7 +6,7 @@ from pydantic import AwareDatetime, ConfigDict, Field
 
 from domain.commands import Sender
 from domain.github.conversation import digest_wording
-from domain.github.deliveries import EventSnapshot
+from domain.github.installations import EventSnapshot
 from domain.runs.run import RepositoryRef
 from domain.value import Value
 

@@ -1,4 +1,4 @@
-"""Pull requests: opened, pushed to, labelled, made ready or a draft, retargeted, closed, or out of a merge queue."""
+"""Pull requests and issues: opened, pushed to, labelled, made ready or a draft, closed, or out of a merge queue."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,18 +8,21 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, ValidationError
 
-from domain.commands import (
-    AnyCommand,
-    EndPullRequest,
-    Ignored,
-    LabelledIssue,
-    LeftMergeQueue,
-    Repeat,
-    ReviewPullRequest,
-)
+from domain import commands
+from domain.commands import AnyCommand, Ignored, Repeat
 from domain.github.commits import Push, Pusher
 from domain.runs.run import Trigger
-from handlers.payloads import AccountView, Id, LabelGiven, PullSubject, RepositoryEvent, Sha, View
+from handlers.payloads import (
+    AccountView,
+    Id,
+    IssueSubject,
+    LabelGiven,
+    PullSubject,
+    RepositoryEvent,
+    Sha,
+    Subject,
+    View,
+)
 
 _REPEATS = {
     "opened": Repeat.never,
@@ -85,8 +88,12 @@ class _DequeuedEvent(_Event):
     reason: str = "UNKNOWN_REMOVAL_REASON"
 
 
-class _PullLabelEvent(_Event):
+class _LabelEvent(RepositoryEvent):
     label: LabelGiven
+
+
+class _IssueEvent(RepositoryEvent):
+    issue: IssueSubject
 
 
 def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
@@ -94,7 +101,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     event = _Event.model_validate(payload)
     number = event.pull_request.number
     if event.action == "closed":
-        return EndPullRequest(
+        return commands.EndPullRequest(
             repository=event.to_ref(),
             number=number,
             reverts=_find_reverted(event),
@@ -102,14 +109,14 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
             seen=event.pull_request.to_seen(),
         )
     if event.action == "labeled":
-        return _handle_label(_PullLabelEvent.model_validate(payload))
+        return _handle_label(_LabelEvent.model_validate(payload), event.pull_request, event.pull_request.head.sha)
     if event.action == "dequeued":
         return _handle_dequeued(_DequeuedEvent.model_validate(payload))
     if event.action not in _REPEATS:
         return Ignored(reason="action_not_used")
     if event.action == "edited" and event.changes.base is None:
         return Ignored(reason="base_not_changed")
-    return ReviewPullRequest(
+    return commands.ReviewPullRequest(
         repository=event.to_ref(),
         number=number,
         head_sha=event.pull_request.head.sha,
@@ -119,6 +126,25 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         seen=event.pull_request.to_seen(),
         before_sha=event.before or "",
         pushed_at=(event.pull_request.updated_at or _LATEST) if event.action == "synchronize" else None,
+    )
+
+
+def handle_issue(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
+    """See :func:`handlers.translate`. An App may close an issue, too, because that only stops work.
+
+    GitHub sends an event for each label that an issue is opened with, so `opened` would ask a second time. Edits are
+    ignored: a run is about the text as it was when somebody asked.
+    """
+    event = _IssueEvent.model_validate(payload)
+    if event.action == "labeled":
+        return _handle_label(_LabelEvent.model_validate(payload), event.issue)
+    if event.action != "closed":
+        return Ignored(reason="action_not_used")
+    return commands.EndIssue(
+        repository=event.to_ref(),
+        number=event.issue.number,
+        sender=event.sender.as_sender(),
+        seen=event.issue.to_seen(),
     )
 
 
@@ -147,7 +173,7 @@ def read_fork(payload: Mapping[str, Any], received_at: datetime) -> tuple[int, S
 def _handle_dequeued(event: _DequeuedEvent) -> AnyCommand | Ignored:
     if event.reason in _MERGED:  # by the queue, as `closed` says
         return Ignored(reason="merged_by_the_queue")
-    return LeftMergeQueue(
+    return commands.LeftMergeQueue(
         repository=event.to_ref(),
         number=event.pull_request.number,
         head_sha=event.pull_request.head.sha,
@@ -156,17 +182,17 @@ def _handle_dequeued(event: _DequeuedEvent) -> AnyCommand | Ignored:
     )
 
 
-def _handle_label(event: _PullLabelEvent) -> AnyCommand | Ignored:
+def _handle_label(event: _LabelEvent, labelled: Subject, head_sha: str | None = None) -> AnyCommand | Ignored:
     sender = event.sender.as_sender()
     if sender.is_app:  # only people may ask for work
         return Ignored(reason="sent_by_an_app")
-    return LabelledIssue(
+    return commands.LabelledIssue(
         repository=event.to_ref(),
-        number=event.pull_request.number,
+        number=labelled.number,
         label=event.label.name,
-        head_sha=event.pull_request.head.sha,
+        head_sha=head_sha,
         sender=sender,
-        seen=event.pull_request.to_seen(),
+        seen=labelled.to_seen(),
     )
 
 

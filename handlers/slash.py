@@ -8,10 +8,10 @@ from itertools import islice
 
 from pydantic import ValidationError
 
-from domain.slash.commands import MOST_COMMANDS, SLASH, Problem, SlashCommand, SlashMistake
-from domain.slash.verbs import FINDING, INSTRUCTING, MEANT, OPTIONAL_FINDING, VERBS, Verb
+from domain.slash import MOST_COMMANDS, SLASH, Problem, SlashCommand, SlashMistake
 from domain.text.escaping import flatten_text, strip_invisible
-from handlers import near_misses
+from domain.verbs import FINDING, INSTRUCTING, MEANT, OPTIONAL_FINDING, VERBS, Verb
+from handlers import markdown
 from handlers.markdown import CommandLine, find_command_lines, is_exact
 
 LONGEST_QUOTE = 200  # characters of a wrong line that the answer quotes
@@ -53,7 +53,7 @@ def _read_any(line: CommandLine, in_thread: bool) -> SlashCommand | SlashMistake
 
 def _read_near_miss(line: str, in_thread: bool) -> SlashMistake | None:
     """The mistake in a line that is a command but for its first characters; None if it is a sentence like any other."""
-    seen, meant = near_misses.unify(line).strip(), read_line(near_misses.complete(line) or "", in_thread)
+    seen, meant = markdown.unify(line).strip(), read_line(markdown.complete(line) or "", in_thread)
     if not isinstance(meant, SlashMistake):
         return _mistake(Problem.near_miss, seen, meant.verb)
     is_unknown = meant.problem is Problem.unknown_verb and meant.verb is None

@@ -1,19 +1,21 @@
-"""Says in words what an event of the audit tells, and writes events as JSON Lines or CSV."""
+"""Says in words what an event of the audit tells, writes events as JSON Lines or CSV, and words figures and ages."""
 
 import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from io import StringIO
 from typing import Any, cast
 
 from domain.events import Event, EventType
 from domain.gates import join_deciders
-from domain.ids import shorten_id
-from domain.money import BudgetExtension
+from domain.money import BudgetExtension, format_usd
+from domain.runs.metrics import Measure, Series
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
+from domain.value import shorten_id
 
 _FAMILIES = ("gate.", "breaker.", "guard.", "ladder.", "safety.", "feedback.")
 SAFETY_EVENTS: Sequence[EventType] = tuple(
@@ -39,20 +41,6 @@ _WAIVED = "nobody else has the role, so the rule on authors was waived"
 
 
 @dataclass(frozen=True)
-class AuditEntry:
-    """An event with where it happened.
-
-    :param run: the id of its run; empty if it belongs to none.
-    :param repository: ``owner/name``; empty if it belongs to none, e.g. what the operator does.
-    """
-
-    event: Event
-    run: str
-    repository: str
-    number: int | None
-
-
-@dataclass(frozen=True)
 class EventDescription:
     """An event in words. Plain text, of which ``words`` are a person's own and ``why`` may quote tools and models.
 
@@ -67,12 +55,6 @@ class EventDescription:
     how: str = ""
     why: str = ""
     words: str = ""
-
-
-def describe_event(event: Event) -> EventDescription:
-    """What an event says."""
-    family, _, kind = event.type.value.partition(".")
-    return _DESCRIBERS.get(family, _other)(event, kind, event.payload)
 
 
 def _gate(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription:
@@ -101,8 +83,9 @@ def _gate(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription
         case _:
             what = f"{named} {kind}"
     waived = _WAIVED if facts.get("waived") else ""
+    granted = BudgetExtension.model_validate(facts.get("grants") or {}).label
     return EventDescription(
-        what + _grants(facts),
+        what + (f", granting {granted}" if granted else ""),
         name,
         gate_id,
         who=join_deciders(facts.get("seconded_by", ()), str(facts.get("by_login", ""))),
@@ -110,11 +93,6 @@ def _gate(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription
         why=waived,
         words=str(facts.get("words", "")),
     )
-
-
-def _grants(facts: Mapping[str, Any]) -> str:
-    granted = BudgetExtension.model_validate(facts.get("grants") or {}).label
-    return f", granting {granted}" if granted else ""
 
 
 def _breaker(_event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription:
@@ -232,12 +210,63 @@ def _memory(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescripti
             return EventDescription(f"memory {name} {kind}", name, who=who, why=str(facts.get("why", "")))
 
 
-def _join(value: Any) -> str:
-    return ", ".join(map(str, cast(Sequence[object], value))) if isinstance(value, list) else str(value)
+UNKNOWN = "–"
+"""What stands where there is no data."""
 
 
-def _other(event: Event, _kind: str, _facts: Mapping[str, Any]) -> EventDescription:
-    return EventDescription(event.type.value)
+def format_value(series: Series, value: float | None) -> str:
+    """A value as text for people."""
+    if value is None:
+        return UNKNOWN
+    if series.metric.unit == "s":
+        return format_duration(value)
+    if series.metric.measure is Measure.share:
+        return f"{value:.0%}"
+    return f"{value:.2f}"
+
+
+_STEPS = ((timedelta(days=1), "d"), (timedelta(hours=1), "h"), (timedelta(minutes=1), "min"))
+
+
+def describe_age(at: datetime, now: datetime) -> str:
+    """How long ago it was, in its largest unit, e.g. ``3 h ago``; of the future, ``in 3 h``."""
+    passed = abs(now - at)
+    found = next(((passed // unit, name) for unit, name in _STEPS if passed >= unit), None)
+    if found is None:
+        return "just now"
+    told = f"{found[0]} {found[1]}"
+    return f"in {told}" if at > now else f"{told} ago"
+
+
+def render_spent(spent: int, words: str = "") -> str:
+    """The line; empty where there is nothing to say.
+
+    :param spent: micro-USD.
+    :param words: what else it says.
+    """
+    told = f"Spent by this run so far: {format_usd(spent)}." if spent else ""
+    line = " ".join(filter(None, (told, words)))
+    return f"<sub>{line}</sub>" if line else ""
+
+
+def end_with_spent(spent: int) -> str:
+    """The line as the last paragraph of a text, with what parts it from the one before."""
+    line = render_spent(spent)
+    return f"\n\n{line}" if line else ""
+
+
+@dataclass(frozen=True)
+class AuditEntry:
+    """An event with where it happened.
+
+    :param run: the id of its run; empty if it belongs to none.
+    :param repository: ``owner/name``; empty if it belongs to none, e.g. what the operator does.
+    """
+
+    event: Event
+    run: str
+    repository: str
+    number: int | None
 
 
 _DESCRIBERS = {
@@ -253,18 +282,6 @@ _DESCRIBERS = {
     "checkpoint": _checkpoint,
     "memory": _memory,
 }
-
-
-def format_duration(seconds: float) -> str:
-    """A length of time for people, in its two largest units."""
-    whole = round(seconds)
-    if whole < 1:
-        return f"{seconds * 1000:.0f} ms" if seconds > 0 else "no time"
-    parts = [(whole // 86_400, "d"), (whole // 3_600 % 24, "h"), (whole // 60 % 60, "min"), (whole % 60, "s")]
-    first = next(index for index, (count, _) in enumerate(parts) if count)
-    return " ".join(f"{count} {unit}" for count, unit in parts[first : first + 2] if count)
-
-
 COLUMNS = (
     "time",
     "id",
@@ -287,6 +304,31 @@ COLUMNS = (
     "cost_usd",
 )
 """Of the export as CSV."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def describe_event(event: Event) -> EventDescription:
+    """What an event says."""
+    family, _, kind = event.type.value.partition(".")
+    return _DESCRIBERS.get(family, _other)(event, kind, event.payload)
+
+
+def _join(value: Any) -> str:
+    return ", ".join(map(str, cast(Sequence[object], value))) if isinstance(value, list) else str(value)
+
+
+def _other(event: Event, _kind: str, _facts: Mapping[str, Any]) -> EventDescription:
+    return EventDescription(event.type.value)
+
+
+def format_duration(seconds: float) -> str:
+    """A length of time for people, in its two largest units."""
+    whole = round(seconds)
+    if whole < 1:
+        return f"{seconds * 1000:.0f} ms" if seconds > 0 else "no time"
+    parts = [(whole // 86_400, "d"), (whole // 3_600 % 24, "h"), (whole // 60 % 60, "min"), (whole % 60, "s")]
+    first = next(index for index, (count, _) in enumerate(parts) if count)
+    return " ".join(f"{count} {unit}" for count, unit in parts[first : first + 2] if count)
 
 
 def to_row(entry: AuditEntry) -> tuple[str, ...]:
@@ -326,9 +368,6 @@ def to_json(entry: AuditEntry) -> dict[str, Any]:
         "number": entry.number,
         "told": describe_event(entry.event).what,
     }
-
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class ExportForm(StrEnum):

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from domain.review.findings import Finding
-from domain.slash.verbs import VERBS, Verb
-from domain.text.escaping import escape, inline_code
-from domain.text.phrases import format_moment
+from domain.text.escaping import escape, format_moment, inline_code
+from domain.verbs import VERBS, Verb
 from domain.verdicts import Reason
 
 WINDOW_MINUTES = 10

@@ -12,8 +12,9 @@ from domain.review.findings import Finding, Severity
 from domain.review.reading import EffortCost
 from domain.review.review import Review
 from domain.runs.run import ReasonCode, Run, RunState
-from domain.slash.commands import LONGEST_TEXT, LONGEST_WORDS, MOST_COMMANDS, Problem, SlashCommand, SlashMistake
-from domain.slash.verbs import (
+from domain.slash import LONGEST_TEXT, LONGEST_WORDS, MOST_COMMANDS, Problem, SlashCommand, SlashMistake
+from domain.text.escaping import code_block, escape, format_moment, inline_code, inline_path, link
+from domain.verbs import (
     FIRST,
     FIRST_ON_ISSUE,
     INSTRUCTING,
@@ -24,8 +25,6 @@ from domain.slash.verbs import (
     Verb,
     VerbRow,
 )
-from domain.text.escaping import code_block, escape, inline_code, inline_path, link
-from domain.text.phrases import format_moment
 from messages.memory import describe_learned
 from messages.review import name_outcome, render_reasons
 from safety.authorization import CommandRefusal, RefusalCode
@@ -174,7 +173,7 @@ def render_help(is_pull_request: bool, silent: Collection[HelpSubject] = ()) -> 
         "<details><summary>All other commands</summary>",
     ]
     for subject, verbs in SUBJECTS.items():
-        left = [verb for verb in verbs if VERBS[verb].works and verb not in first]
+        left = [verb for verb in verbs if verb not in first]
         parts += _render_subject(subject, left, is_named=subject in silent) if left else []
     return "\n\n".join([*parts, _NAMES, "</details>"])
 
@@ -227,7 +226,7 @@ def render_status(
     :param mode: in which it changes files, and who chose that.
     :param remark: what else people should know of it, already neutral.
     """
-    lines = [] if paused_by is None else [_pause_notice(paused_by)]
+    lines = [] if paused_by is None else [already_paused(paused_by)]
     if last is None:
         return "\n\n".join([*lines, "Nothing has run here yet."])
     run = last.run
@@ -476,17 +475,8 @@ def confirm_pause(stopped: int) -> str:
     return f"Forge is paused in this repository ({ended}). It does nothing here until `/forge unpause`."
 
 
-def already_paused(by: str) -> str:
-    return _pause_notice(by)
-
-
 UNPAUSED = "Forge works again in this repository. `/forge review` reviews heads pushed during the pause."
 NOT_PAUSED = "Forge was not paused."
-
-
-def not_available(verb: Verb) -> str:
-    """For a verb this version understands and cannot carry out."""
-    return f"{inline_code(f'/forge {verb}')} is not available yet."
 
 
 def only_on_pull_requests(verb: Verb) -> str:
@@ -723,7 +713,7 @@ LOOKED_AFTER = "Forge looks after this again. `/forge review` reviews what was p
 NOT_LEFT_ALONE = "Forge was not told to leave this alone."
 
 
-def _pause_notice(by: str) -> str:
+def already_paused(by: str) -> str:
     return f"Forge is paused in this repository by {inline_code(by)}; `/forge unpause` lets it work again."
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from domain.config.mistakes import Mistake, count_in_words, render_table
+from domain.config.values import Mistake, count_in_words, render_table
 from domain.text.escaping import escape, inline_code, strip_invisible
 from domain.text.redaction import redact_outgoing
 from messages.review import CheckText

@@ -1,12 +1,19 @@
-"""The words of the deliveries table: how each delivery ended."""
+"""The words of the deliveries table, how each ended, and those with which Forge introduces itself or is halted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from domain.errors import ForgeError
-from domain.runs.run import NotStarted, RunStart
-from domain.text.escaping import escape
-from domain.text.phrases import name_some
+from domain.github.installations import RepositoryOverview
+from domain.runs.run import REVIEW_CHECK, NotStarted, RunStart
+from domain.text.escaping import escape, flatten_text, inline_code, inline_path, name_some
+from domain.verbs import VERBS, Verb
 from messages.review import CheckText
+from safety.allowed_actions import NAMES
+
+TITLE = "Forge works here now"
+OFF = "ignored: the operator welcomes nobody"
+
 
 UNKNOWN = "unknown delivery"
 OTHER_VERSION = "failed: it was stored by another version of Forge; ask again with a comment"
@@ -146,3 +153,116 @@ def render_trouble(error: ForgeError, *, is_repeated: bool = False) -> CheckText
 
 
 TROUBLE_OVER = CheckText("Forge could begin after all", "Another check of this head has the verdict.")
+
+
+def describe_halt(since: datetime, why: str) -> str:
+    """One line that says since when Forge is halted, and why.
+
+    :param why: what the operator wrote; may be empty.
+    """
+    told = flatten_text(why)
+    return f"Forge has been halted since {since:%Y-%m-%d %H:%M:%S} UTC{f': {told}' if told else ''}."
+
+
+_GREETING = (
+    "Somebody installed Forge for this repository. This is the only time it introduces itself; close this issue "
+    "whenever you like."
+)
+_FIRST = (
+    Verb.help,
+    Verb.review,
+    Verb.dismiss,
+    Verb.do,
+    Verb.update,
+    Verb.mend,
+    Verb.plan,
+    Verb.run,
+    Verb.pause,
+)
+"""The commands to begin with."""
+_OF_MODELS = frozenset({Verb.do, Verb.mend, Verb.plan, Verb.run})
+"""Those of them that do nothing where no model is asked."""
+_ENDS = (
+    "`/forge pause` by an admin stops it until `/forge unpause`. In `.github/forge.yml` on the default branch, "
+    "`review: {on_pull_request: false}` leaves reviews to those who ask. An owner removes this repository, or "
+    "uninstalls the App, in GitHub's settings; Forge then deletes what it keeps of the code."
+)
+
+
+def render_issue(overview: RepositoryOverview, marker: str) -> str:
+    """The body of the issue, one screen long."""
+    return "\n\n".join([_GREETING, *_list_parts(overview, "###"), marker])
+
+
+def render_part(overview: RepositoryOverview) -> str:
+    """The part of the first review's check."""
+    told = "\n\n".join(_list_parts(overview, "####"))
+    head = "<details><summary><b>Forge is new here:</b> what it does, and how to steer it</summary>"
+    return f"{head}\n\n{told}\n\n</details>"
+
+
+def describe_outcome(opened: int, noted: int) -> str:
+    """For the deliveries table.
+
+    :param opened: issues.
+    :param noted: repositories whose first review says it.
+    """
+    return f"{opened} issue{'' if opened == 1 else 's'} opened, {noted} told in their first review"
+
+
+def _list_parts(overview: RepositoryOverview, heading: str) -> Iterator[str]:
+    yield _tell_purpose(overview)
+    yield f"{heading} What leaves this repository\n\n{_tell_privacy(overview)}"
+    lines = [*_list_sights(overview), *_list_advice(overview)]
+    sights = "\n".join(f"- {line}" for line in lines)
+    yield f"{heading} What Forge sees here\n\n{sights}"
+    first = [verb for verb in _FIRST if overview.model or verb not in _OF_MODELS]
+    rows = "\n".join(f"| `/forge {VERBS[verb].usage}` | {VERBS[verb].meaning} |" for verb in first)
+    yield f"{heading} First commands\n\n| in a comment | |\n| --- | --- |\n{rows}"
+    yield f"{heading} How to switch it off\n\n{_ENDS}"
+
+
+def _tell_purpose(overview: RepositoryOverview) -> str:
+    return (
+        f"Forge reviews each pull request: one check, `{REVIEW_CHECK}`, and comments on the lines, only about what the "
+        "change introduces. From issues it makes plans and pull requests, when somebody asks. People decide: it asks "
+        f"before anything it may not do alone. Automation is at level {overview.level} "
+        f"({NAMES[overview.level]}); `/forge level` says what that allows."
+    )
+
+
+def _tell_privacy(overview: RepositoryOverview) -> str:
+    if not overview.model:
+        why = "`review.model: never` says so" if overview.keeps_code else "none is set up"
+        return f"Nothing goes to a model: {why}. Checks run on the server of Forge."
+    return (
+        f"Changed files, and what explains them, go to {inline_code(overview.model)} when a review needs it. In "
+        "`.github/forge.yml`, `review: {never_send: [PATTERNS]}` keeps files from it, and `review: {model: never}` "
+        "everything. Forge masks credentials it recognises."
+    )
+
+
+def _list_sights(overview: RepositoryOverview) -> Iterator[str]:
+    languages = ", ".join(escape(name, 40) for name in overview.languages)
+    yield f"**Languages:** {languages or 'no source yet'}."
+    linters = ", ".join(inline_code(name, 60) for name in overview.linters)
+    yield f"**Checked by:** {f'{linters}, and ' if linters else ''}a search for credentials and dangerous code."
+    if overview.tests:
+        is_set = "`commands.test`" in overview.tests
+        yield f"**Tests:** {escape(overview.tests)}{'' if is_set else ' Set `commands.test` if that is wrong.'}"
+
+
+def _list_advice(overview: RepositoryOverview) -> Iterator[str]:
+    for name, path in overview.idle_linters.items():
+        yield (
+            f"**Not run:** {escape(name, 60)}, although there is {inline_path(path)}. Name it in `review.linters` to "
+            "have Forge run it."
+        )
+    if overview.missing:
+        missing = ", ".join(inline_code(each, 60) for each in overview.missing)
+        yield f"**Missing permissions:** {missing}. An owner grants them in the settings of the installation."
+    if overview.is_required is False:
+        yield (
+            f"**Nothing waits for Forge:** {inline_code(overview.branch)} does not require the check "
+            f"`{REVIEW_CHECK}`. To require it, choose this App as its source, so that nothing else can report it."
+        )

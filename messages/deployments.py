@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from domain.deployments.deployment import Cause, Deployment, DeploymentState, Step, Wish
 from domain.deployments.health import Health, Signal, StageHealth
 from domain.gates import STANDARD_GATES, Gate
-from domain.text.escaping import code_block, escape, inline_code
-from domain.text.phrases import format_moment
+from domain.text.escaping import code_block, escape, format_moment, inline_code
 from messages.review import CheckText
 
 _BARS = "▁▂▃▄▅▆▇█"

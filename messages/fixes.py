@@ -7,8 +7,7 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 
 from domain.review.findings import Finding
-from domain.text.escaping import escape, inline_code, inline_path
-from domain.text.phrases import name_some
+from domain.text.escaping import escape, inline_code, inline_path, name_some
 from messages.pull_request import LONGEST_SUBJECT, render_headline
 
 MOST_WRITTEN = 10

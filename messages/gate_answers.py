@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from domain.gates import Gate, GateState
 from domain.money import BudgetExtension
-from domain.text.escaping import escape, inline_code
-from domain.text.phrases import format_moment
+from domain.text.escaping import escape, format_moment, inline_code
 from messages.audit import format_duration
 from messages.commands import AUTHORS, explain_doubt
 from messages.gates import (
@@ -25,7 +24,8 @@ def confirm_decision(gate: Gate) -> str:
     """The receipt of a decision where its question cannot show it."""
     if gate.state is GateState.rejected:
         return f"{label_gate(gate)} is rejected. {explain_refusal(gate) or ENDS}"
-    waived = " Nobody else has the role, so the rule about authors was waived." if _is_waived(gate) else ""
+    is_waived = gate.decision is not None and gate.decision.waived
+    waived = " Nobody else has the role, so the rule about authors was waived." if is_waived else ""
     return f"{label_gate(gate)} is approved. {describe_approval(gate)}{waived}"
 
 
@@ -138,10 +138,6 @@ NOTHING_TO_ACCEPT = "No guard or budget has stopped anything here, so there is n
 def report_button(login: str, answer: str) -> str:
     """What became of a button, above the gate's check."""
     return f"**{inline_code(login)} pressed a button:** {answer}"
-
-
-def _is_waived(gate: Gate) -> bool:
-    return gate.decision is not None and gate.decision.waived
 
 
 def _list(gates: Sequence[Gate]) -> str:

@@ -6,10 +6,9 @@ from datetime import datetime
 from domain.gates import BUDGET_GATES, Choice, Gate, GateRequest, GateState
 from domain.runs.recovery import MOST_ATTEMPTS
 from domain.runs.run import Phase
-from domain.slash.verbs import Verb
-from domain.text.escaping import escape, inline_code, link
-from domain.text.phrases import format_moment
-from messages.metrics import render_spent
+from domain.text.escaping import escape, format_moment, inline_code, link
+from domain.verbs import Verb
+from messages.audit import render_spent
 from messages.review import CheckText, render_reasons
 
 ESCALATED_LABEL = "forge: nobody answered"
@@ -32,18 +31,15 @@ def render_title(gate: Gate) -> str:
             who = gate.request.lone_author or f"a person with the role {gate.request.role}"
             return f"Waiting until {format_moment(gate.until)} for {who}"
         case GateState.approved:
-            return f"Approved by {by}{_tell_words(gate)}"
+            # What came with an approval.
+            words = (", with conditions" if gate.request.has_follower else ", with a note") if gate.conditions else ""
+            return f"Approved by {by}{words}"
         case GateState.rejected:
             return f"Rejected by {by}"
         case GateState.expired:
             return f"Expired: nobody answered in {_span(gate.request.seconds)}"
         case GateState.void:
             return "Void: there is nothing left to decide"
-
-
-def _tell_words(gate: Gate) -> str:
-    """What came with an approval."""
-    return (", with conditions" if gate.request.has_follower else ", with a note") if gate.conditions else ""
 
 
 _SAID = {
@@ -96,7 +92,8 @@ def render_answer(gate: Gate) -> CheckText:
 
 def render_comment(gate: Gate, spent: int, marker: str) -> str:
     """The gate's comment below the pull request or issue."""
-    head = f"**{_heading(gate)}** · {gate.short_id} · head {inline_code((gate.check_head or gate.head_sha)[:7])}"
+    heading = f"Forge asks: {gate.name}" if gate.is_waiting else f"{gate.name}: {escape(render_title(gate), 200)}"
+    head = f"**{heading}** · {gate.short_id} · head {inline_code((gate.check_head or gate.head_sha)[:7])}"
     if gate.state is GateState.void:
         return f"{head} · {explain_void(gate)}\n\n{marker}"
     return "\n\n".join([head, *_body(gate, spent), marker])
@@ -140,10 +137,6 @@ def describe_waiting(gates: Sequence[Gate]) -> str:
         f"{inline_code(gate.name)} ({gate.request.role}, until {format_moment(gate.until)})" for gate in gates
     )
     return f"It is waiting for a person at {named}."
-
-
-def _heading(gate: Gate) -> str:
-    return f"Forge asks: {gate.name}" if gate.is_waiting else f"{gate.name}: {escape(render_title(gate), 200)}"
 
 
 def _body(gate: Gate, spent: int) -> list[str]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from domain.review.findings import Finding, Severity
-from domain.review.inline_comments import Remark, split_topics
+from domain.review.review import Remark, split_topics
 from domain.runs.run import REVIEW_CHECK
 from domain.text.escaping import escape, inline_code, inline_path, link, suggestion_block
 from messages.proofs import render_proof

@@ -9,12 +9,11 @@ from domain.money import format_usd
 from domain.runs.output_lines import pick_telling_line
 from domain.runs.plan import LONGEST_WORDS
 from domain.runs.run import ReasonCode, Run
-from domain.slash.verbs import Verb, find_role
-from domain.text.escaping import code_block, cut_words, escape, inline_code, inline_path
-from domain.text.phrases import join_paragraphs
+from domain.text.escaping import code_block, cut_words, escape, inline_code, inline_path, join_paragraphs
+from domain.verbs import Verb, find_role
 from messages.automation import RUN_TRAILER
+from messages.changes import AgentTurn, describe_use
 from messages.commands import describe_state
-from messages.history import AgentTurn, describe_use
 
 _LONGEST, _MOST_PATHS, _MOST_RED = 600, 5, 5
 _NAMED, _MOST_OPEN = 60, 5  # characters of an instruction's words where it is only named; instructions in a status

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from domain.memories.memory import Memory
+from domain.memories import Memory
 from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding
 from domain.review.suppression import (
@@ -14,8 +14,7 @@ from domain.review.suppression import (
     SuppressionReason,
     parent_folder,
 )
-from domain.text.escaping import escape, inline_code, inline_path, link
-from domain.text.phrases import format_day, name_count, name_some
+from domain.text.escaping import escape, format_day, inline_code, inline_path, link, name_count, name_some
 
 MOST_GROUPS = 10  # lines of the summary
 MOST_NAMED = 5  # memories and dismissals that are named at once

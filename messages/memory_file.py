@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from domain.config.mistakes import Mistake, count_in_words, render_table
+from domain.config.values import Mistake, count_in_words, render_table
 from domain.events import Event, EventType
-from domain.memories.memory_file import PATH, MemoryFileEntry
-from domain.text.escaping import escape, flatten_redacted, strip_invisible
-from domain.text.phrases import name_count
+from domain.text.escaping import escape, flatten_redacted, name_count, strip_invisible
+from domain.text.memory_file import PATH, MemoryFileEntry
 from domain.text.redaction import redact_outgoing
 from messages.review import CheckText
 

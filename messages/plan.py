@@ -8,9 +8,8 @@ from domain.gates import Gate
 from domain.money import Refusal
 from domain.runs.plan import LONGEST_WORDS, HeldContract, Plan, RatedPlan, Task, sort_tasks
 from domain.runs.run import Phase, ReasonCode
-from domain.text.escaping import escape, inline_code
-from domain.text.phrases import join_paragraphs, name_some
-from messages.metrics import end_with_spent, render_spent
+from domain.text.escaping import escape, inline_code, join_paragraphs, name_some
+from messages.audit import end_with_spent, render_spent
 from messages.review import render_reasons
 
 _SHOWN = 12  # files of a task, and areas, that are named
@@ -254,8 +253,9 @@ def contracts_lost(contracts: Sequence[str], *, spent: int) -> str:
 
     :param contracts: their names.
     """
+    named = f"the contract{'' if len(contracts) == 1 else 's'} {_places(contracts)}"
     return (
-        f"**This run was stopped: another run took {_name_contracts(contracts)}** after "
+        f"**This run was stopped: another run took {named}** after "
         "Forge lost contact with this one. Its "
         "work so far is kept, and Forge pushes nothing more.\n\n"
         "**What to do:** write `/forge run` to start again on top of the other run's work."
@@ -323,11 +323,12 @@ _NOW = {
 def _details(weighed: RatedPlan, *, with_risk: bool = True) -> list[str]:
     """The whole plan in sections."""
     plan = weighed.plan
+    rows = [f"- {escape(each.decision, _ALL)} Why: {escape(each.reason, _ALL)}" for each in plan.decisions]
     return [
         escape(plan.summary, _ALL),
         _section("### Tasks", [_task(number, task) for number, task in enumerate(sort_tasks(plan), 1)]),
         _architecture(plan),
-        _decisions(plan),
+        _section("### Decisions", rows),
         f"{_risk(weighed)}\n\n{render_reasons(weighed.reasons)}" if with_risk else "",
         _bounds(plan, is_whole=True),
     ]
@@ -384,11 +385,6 @@ def _architecture(plan: Plan) -> str:
     return _section("### Components and interfaces", rows)
 
 
-def _decisions(plan: Plan) -> str:
-    rows = [f"- {escape(each.decision, _ALL)} Why: {escape(each.reason, _ALL)}" for each in plan.decisions]
-    return _section("### Decisions", rows)
-
-
 def _section(heading: str, rows: Sequence[str]) -> str:
     """A list under a heading; nothing where there is none."""
     return "\n".join([heading, "", *rows]) if rows else ""
@@ -408,10 +404,6 @@ def _places(places: Sequence[str], is_whole: bool = False) -> str:
     most = len(places) if is_whole else _SHOWN
     more = [f"{len(places) - most} more"] if len(places) > most else []
     return ", ".join([*(inline_code(place, 300 if is_whole else 100) for place in places[:most]), *more])
-
-
-def _name_contracts(contracts: Sequence[str]) -> str:
-    return f"the contract{'' if len(contracts) == 1 else 's'} {_places(contracts)}"
 
 
 def _holders(held: Sequence[HeldContract]) -> str:

@@ -44,13 +44,17 @@ def title_problem(problem: ProductionProblem) -> str:
 
 def render_issue(problem: ProductionProblem, origin: ProblemOrigin, marker: str) -> str:
     """The body of its issue."""
+    told = f"{inline_code('/forge run')} lets Forge look for a correction and propose it."
+    if origin.deployment is not None:
+        back = inline_code(f"/forge rollback {origin.deployment.environment}")
+        told = f"{told} {back} goes back to what was deployed before."
     parts = [
         _tell(problem),
         _describe_evidence(problem),
         _describe_origin(origin),
         _describe_suspects(problem, origin),
         _describe_earlier(problem),
-        _explain_next(problem, origin),
+        f"**What to do**: {told} Closing this issue ends it; Forge opens another one if the problem comes back.",
         marker,
     ]
     return "\n\n".join(part for part in parts if part)
@@ -191,14 +195,6 @@ def _describe_earlier(problem: ProductionProblem) -> str:
     if problem.issue is None:
         return ""
     return f"The same problem was in #{problem.issue}, which was closed. It is back."
-
-
-def _explain_next(problem: ProductionProblem, origin: ProblemOrigin) -> str:
-    told = f"{inline_code('/forge run')} lets Forge look for a correction and propose it."
-    if origin.deployment is not None:
-        back = inline_code(f"/forge rollback {origin.deployment.environment}")
-        told = f"{told} {back} goes back to what was deployed before."
-    return f"**What to do**: {told} Closing this issue ends it; Forge opens another one if the problem comes back."
 
 
 def _read(problem: ProductionProblem) -> StackTrace:

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from domain.review.findings import Finding, Severity
-from domain.review.proof import LONGEST_REASON, Proof, ProofOutcome, Reproduction
-from domain.slash.verbs import Verb, find_role
-from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
-from domain.text.phrases import name_count
+from domain.review.findings import LONGEST_REASON, Finding, Proof, ProofOutcome, Reproduction, Severity
+from domain.text.escaping import code_block, escape, inline_code, inline_path, name_count, strip_invisible
 from domain.text.redaction import redact_outgoing
+from domain.verbs import Verb, find_role
 
 TRYING_OUT = "Running a test for what the model claims"
 NOT_LOADED = "the test that was written for it could not be loaded on this head"

@@ -1,4 +1,4 @@
-"""Every text by which the result of an issue's run reaches people: commits, the pull request, and how far it is."""
+"""Every text by which the result of an issue's run reaches people: commits, the pull request, why GitHub refused."""
 
 import re
 import textwrap
@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 from domain.money import format_usd
 from domain.runs.next_step import ReviewState, SendBack
+from domain.runs.patches import RED_CHECK
 from domain.runs.plan import Plan, RatedPlan, Task
 from domain.runs.run import Phase
-from domain.runs.task_result import RED_CHECK
-from domain.text.escaping import escape, flatten_text, inline_code
+from domain.text.escaping import escape, flatten_text, inline_code, name_count
 from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
+from messages.audit import end_with_spent, render_spent
 from messages.automation import RUN_TRAILER
-from messages.metrics import end_with_spent, render_spent
 from messages.plan import StepState
-from messages.pushes import UNSIGNED, WORKFLOWS, needs_signatures, needs_workflows
 
 TASK_TRAILER = "Forge-Task"
 """The trailer that names the task a commit is for."""
@@ -196,7 +195,7 @@ def add_result(body: str, proved: VerifiedResult, spent: int) -> str | None:
     if len(proved.left) > _LEFT:
         rows.append(f"and {len(proved.left) - _LEFT} more findings, listed in `Forge / review`")
     if proved.send_backs:
-        rows.append(f"The change needed {_fixes(proved.send_backs)}.")
+        rows.append(f"The change needed {name_count(proved.send_backs, 'fix', 'fixes')}.")
     rows += [f"Condition: {_escape_foreign(each, _WHOLE.reason)}" for each in proved.conditions]
     rows += [f"Spent by the run in total: {format_usd(spent)}."] if spent else []
     whole = f"{body[:start]}{_result(rows)}{body[end + len(_END) :]}"
@@ -296,12 +295,12 @@ def render_status(progress: Progress, spent: int) -> str:
 
 
 def _phases(progress: Progress) -> Sequence[str]:
-    tasks = f", {progress.done} of {_tasks(progress.tasks)}" if progress.tasks else ""
+    tasks = f", {progress.done} of {name_count(progress.tasks, 'task')}" if progress.tasks else ""
     number = f", #{progress.number}" if progress.number is not None else ""
     phases = [("Planning", progress.planning, "")]
     if progress.approval is not None:
         phases.append(("Approval of the plan", progress.approval, ""))
-    fixes = f", {_fixes(progress.send_backs)}" if progress.send_backs else ""
+    fixes = f", {name_count(progress.send_backs, 'fix', 'fixes')}" if progress.send_backs else ""
     phases.append(("Implementation", progress.implementation, f"{tasks}{fixes}"))
     phases.append(("Pull request", progress.pull_request, number))
     phases.append(("Review", progress.review, ""))
@@ -309,14 +308,6 @@ def _phases(progress: Progress) -> Sequence[str]:
     return [
         f"- [{'x' if state is StepState.done else ' '}] {name}: {state.value}{more}" for name, state, more in phases
     ]
-
-
-def _fixes(count: int) -> str:
-    return "1 fix" if count == 1 else f"{count} fixes"
-
-
-def _tasks(count: int) -> str:
-    return "1 task" if count == 1 else f"{count} tasks"
 
 
 # --- why it did not get there --------------------------------------------------------------------------------
@@ -528,3 +519,50 @@ def _defuse_closing(text: str) -> str:
 
 def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+# --- what GitHub refuses --------------------------------------------------------------------------------------
+
+_SIGNATURES = re.compile(r"verified signatures?", re.IGNORECASE)
+_MERGES = re.compile(r"must not contain merge commits|linear history", re.IGNORECASE)
+_WORKFLOWS = re.compile(r"without .?workflows.? permission", re.IGNORECASE)
+WORKFLOWS = (
+    "An owner of the App gives it the permission `workflows` (read and write) in its settings, and whoever installed "
+    "it accepts that; or somebody pushes it by hand."
+)
+UNSIGNED = (
+    "GitHub makes Forge's commits and signs them, but did not do so here, as an Enterprise Server that does not sign "
+    "web commits. Its admin switches that on, or whoever looks after the repository lets the App bypass the rule that "
+    "requires signed commits (ruleset: bypass list)."
+)
+
+
+def needs_signatures(said: str) -> bool:
+    """Whether a refusal says that commits must be signed.
+
+    :param said: GitHub's words, after ``GH006`` (branch protection) or ``GH013`` (rulesets).
+    """
+    return _SIGNATURES.search(said) is not None
+
+
+def forbids_merges(said: str) -> bool:
+    """Whether a refusal says that the branch takes no merges, so that no pull request brings one there either.
+
+    :param said: GitHub's words.
+    """
+    return _MERGES.search(said) is not None
+
+
+def needs_workflows(said: str) -> bool:
+    """Whether a refusal says that the App may not push changes of workflows, to whatever branch.
+
+    :param said: GitHub's words.
+    """
+    return _WORKFLOWS.search(said) is not None
+
+
+def explain_refused_push(said: str) -> str:
+    """GitHub's words, and what they mean for Forge where Forge knows."""
+    if needs_workflows(said):
+        return f"{said.rstrip('. ')}. {WORKFLOWS}"
+    return f"{said.rstrip()} {UNSIGNED}" if needs_signatures(said) else said

@@ -17,8 +17,8 @@ from domain.runs.recovery import (
 )
 from domain.text.escaping import escape, inline_code, inline_path
 from domain.verdicts import Reason
+from messages.audit import end_with_spent
 from messages.gates import label_gate
-from messages.metrics import end_with_spent
 
 NAME = "recovery"
 PROMPT = "An agent hides a failure instead of mending it, and does not get on by itself. How shall it go on?"

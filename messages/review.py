@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from domain.errors import ForgeError
 from domain.paths import is_source, is_test
 from domain.review.findings import Finding, Severity
-from domain.review.inline_comments import find_repeated
-from domain.review.review import Decision, Review
+from domain.review.review import Decision, Review, find_repeated
 from domain.runs.run import REVIEW_CHECK, ReasonCode
-from domain.slash.verbs import Verb, find_role
-from domain.text.escaping import escape, inline_code, inline_path
-from domain.text.phrases import name_count
+from domain.text.escaping import escape, inline_code, inline_path, name_count
+from domain.verbs import Verb, find_role
 from domain.verdicts import Reason
 from messages.earlier_tests import render_section, render_under_way
 from messages.inline_comments import ICONS, link_rule

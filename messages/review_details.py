@@ -4,14 +4,11 @@ from collections.abc import Collection, Sequence
 
 from domain.money import format_usd
 from domain.paths import escape_unprintable
-from domain.review.changes import SkippedFile
+from domain.review.changes import LockChange, PackageMove, SkippedFile
 from domain.review.findings import Finding, Layer
-from domain.review.inline_comments import find_repeated
-from domain.review.locked_packages import LockChange, PackageMove
 from domain.review.reading import HeldConventions, LookUps, ShownFile
-from domain.review.review import BEHAVIOUR, LayerReport, Review, ToolRun
-from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
-from domain.text.phrases import name_count
+from domain.review.review import BEHAVIOUR, LayerReport, Review, ToolRun, find_repeated
+from domain.text.escaping import code_block, escape, inline_code, inline_path, name_count, strip_invisible
 from domain.text.redaction import redact_outgoing
 from messages.inline_comments import link_rule
 from messages.memory import render_suppressed

@@ -7,16 +7,16 @@ from typing import Any
 
 from domain.events import Event, EventType
 from domain.gates import Gate
-from domain.ids import shorten_id
 from domain.review.findings import Finding
 from domain.review.review import Decision
 from domain.review.suppression import SuppressedFinding, SuppressionReason
 from domain.runs.run import ReasonCode, Run, RunState, Trigger
-from domain.text.phrases import format_moment
+from domain.text.escaping import format_moment
+from domain.value import shorten_id
 from messages.audit import describe_event
+from messages.changes import AgentTurn, describe_use
 from messages.commands import describe_state
 from messages.gates import name_deciders
-from messages.history import AgentTurn, describe_use
 
 _WORDS = 400  # characters of what a model said
 _USES = 8  # of tools in one turn that are named

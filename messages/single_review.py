@@ -36,11 +36,13 @@ def render_single_body(review: Review, listed: Sequence[Finding], posted_before:
     :param posted_before: how many findings have a comment from an earlier review by the same account.
     :param note: what people should know about this review, in sentences; may be empty.
     """
+    rows = [render_bullet(finding) for finding in listed[:SHOWN_IN_BODY]]
+    left = len(listed) - len(rows)
     parts = [
         " ".join(filter(None, (f"**{name_outcome(review)}.**", tell_risk(review), note))),
         render_change(review),
         render_reasons(review.reasons),
-        _list_findings(listed),
+        "\n".join([*rows, *([f"- and {left} more; `forge review --pr` lists them all"] if left > 0 else [])]),
         f"{posted_before} of the findings already had a comment, not repeated." if posted_before else "",
         f"<sub>{ALONE}</sub>",
         marker,
@@ -89,9 +91,3 @@ def explain_unposted_job(error: ForgeError, why: WhyRefused) -> str:
 def list_named(bodies: Sequence[str]) -> set[str]:
     """The names of the findings that comments of an earlier review are about."""
     return {name for body in bodies for name in _NAMED.findall(body)}
-
-
-def _list_findings(listed: Sequence[Finding]) -> str:
-    rows = [render_bullet(finding) for finding in listed[:SHOWN_IN_BODY]]
-    left = len(listed) - len(rows)
-    return "\n".join([*rows, *([f"- and {left} more; `forge review --pr` lists them all"] if left > 0 else [])])

@@ -9,7 +9,7 @@ from domain.review.avoidance import AvoidanceKind
 from domain.runs.coverage import CoverageComparison, CoveredShare, Obstacle
 from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTests
 from domain.runs.output_lines import list_errors, pick_failures, pick_sum, pick_telling_line
-from domain.runs.task_result import RequiredFix
+from domain.runs.patches import RequiredFix
 from domain.runs.testing import (
     LONGEST_ID,
     MAX_DETAILED,
@@ -23,8 +23,7 @@ from domain.runs.testing import (
     TestRun,
     decide_verdict,
 )
-from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
-from domain.text.phrases import name_count
+from domain.text.escaping import code_block, escape, inline_code, inline_path, name_count, strip_invisible
 from domain.text.redaction import redact_outgoing
 from messages.earlier_tests import render_section
 from messages.review import CheckText
@@ -106,7 +105,9 @@ def render_outcome(
         _coverage(run, coverage),
         _commands(run),
     ]
-    title = f"{_title(run, came_to)}{_count_lost(earlier)}{_describe_fall(coverage)}"
+    number = len(earlier.lost)
+    lost = f"; {number:,} of before {'fails' if number == 1 else 'fail'}" if number else ""
+    title = f"{_title(run, came_to)}{lost}{_describe_fall(coverage)}"
     return CheckText(title, _join(parts), _outputs(run))
 
 
@@ -278,17 +279,11 @@ def _describe_end(command: CommandResult) -> str:
     name = inline_code(command.line, 160)
     if command.exit_status is None:
         return f"{name} did not finish: it took too long or was stopped."
-    told = ", although its report says that all tests passed" if _claims_success(command) else ""
-    return f"{name} ended with exit status {command.exit_status}{told}.{_quote_error(command)}"
-
-
-def _quote_error(command: CommandResult) -> str:
+    claims_success = bool(command.cases) and not any(case.outcome.is_bad for case in command.cases)
+    told = ", although its report says that all tests passed" if claims_success else ""
     errors = list_errors(_clean(command.output))
-    return f" It says {inline_code(errors[-1], 200)}." if errors else ""
-
-
-def _claims_success(command: CommandResult) -> bool:
-    return bool(command.cases) and not any(case.outcome.is_bad for case in command.cases)
+    error = f" It says {inline_code(errors[-1], 200)}." if errors else ""
+    return f"{name} ended with exit status {command.exit_status}{told}.{error}"
 
 
 def _next(
@@ -325,7 +320,8 @@ def _next(
         case SuiteVerdict.passed if run.flaky:
             return "nothing for this change. The flaky ones below fail now and then."
         case SuiteVerdict.passed:
-            return "nothing." if not _has_uncovered(run) else "nothing has to be done. No test runs the lines below."
+            has_uncovered = run.diff_coverage is not None and bool(run.diff_coverage.uncovered)
+            return "nothing." if not has_uncovered else "nothing has to be done. No test runs the lines below."
 
 
 _SETUP = "`commands.setup` in `.github/forge.yml` on the default branch"
@@ -353,10 +349,6 @@ def _is_only_environment(run: TestRun, analyses: Sequence[Analysis]) -> bool:
     failed = [case.id for case in run.failures[:MAX_DETAILED]]
     failed = failed or [command.line[:LONGEST_ID] for command in run.failed_commands]
     return bool(failed) and all(each in lacking for each in failed)
-
-
-def _has_uncovered(run: TestRun) -> bool:
-    return run.diff_coverage is not None and bool(run.diff_coverage.uncovered)
 
 
 # --- sections ----------------------------------------------------------------------------------------------
@@ -447,12 +439,6 @@ def _list_known(run: TestRun) -> str:
     rows = [f"- {inline_code(each, 160)}" for each in run.known[:_FLAKY]]
     intro = ["These fail on the base as well, so they do not count against this change.", ""]
     return _section("### Also fails without this change", [*intro, *rows] if rows else [], len(run.known) - len(rows))
-
-
-def _count_lost(earlier: EarlierTests) -> str:
-    """For the title."""
-    number = len(earlier.lost)
-    return f"; {number:,} of before {'fails' if number == 1 else 'fail'}" if number else ""
 
 
 def _describe_fall(coverage: CoverageReport) -> str:

@@ -8,13 +8,13 @@ from dbos import DBOS
 
 from domain.errors import Behind, NotFound
 from domain.github.conversation import Issue
-from domain.github.deliveries import EventSnapshot, is_stale
+from domain.github.installations import EventSnapshot, is_stale
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import RepositoryRef
 from domain.value import Value
+from memory.runs import runs
 from pipeline.context import Services
-from pipeline.durable.journal import WorkflowJournal, kind_of
-from pipeline.durable.steps import call_dbos
+from pipeline.durable.journal import WorkflowJournal, call_dbos, kind_of
 
 T = TypeVar("T")
 Seen = TypeVar("Seen")
@@ -92,3 +92,22 @@ def _require_current(live: Live, seen: EventSnapshot | None) -> Live:
     if seen is not None and is_stale(live, seen):
         raise Behind(f"GitHub does not show yet what it told of #{live.number}.", "Forge looks again.")
     return live
+
+
+class FencedPullRequest(Value):
+    """A live pull request, and its fencing token from just before it was read."""
+
+    fence: int
+    pull_request: PullRequest
+
+
+async def load_with_fence(
+    services: Services, repository: RepositoryRef, number: int, seen: EventSnapshot | None
+) -> FencedPullRequest:
+    """Read a pull request before a run begins or ends there.
+
+    :raises Behind: if GitHub shows a state from before ``seen``.
+    """
+    fence = await runs.get_fence(services.database, repository.id, number)
+    pull_request = await load_pull_request(services, repository, number, seen)
+    return FencedPullRequest(fence=fence, pull_request=pull_request)

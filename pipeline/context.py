@@ -12,9 +12,9 @@ from domain.github.installations import WelcomeTerms
 from domain.money import NO_CEILINGS, Ceilings
 from domain.notices import NO_NOTICES, NoticeAccess
 from domain.ports import Clock, CodeHost, Outbound
-from domain.text.markers import Markers
+from domain.text.escaping import Markers
 from memory.db.engine import Database
-from pipeline.durable.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
+from pipeline.durable.journal import LAG, PAUSES, STUBBORN, Durable, WorkflowJournal, run_durable_step
 from workspace.mirror import Mirrors
 
 SETTLING = 10.0
@@ -65,3 +65,16 @@ class Services:
     def long_pauses(self) -> Sequence[float]:
         """Seconds before each repetition of a step that nobody would request again."""
         return (*self.pauses, *[self.pauses[-1]] * self.stubbornness)
+
+
+@dataclass(frozen=True)
+class DeliveryContext:
+    """What the handling of one delivery works with.
+
+    :param journal: of the delivery's workflow, or of one that follows from it.
+    :param guid: of the delivery, or what else is the cause.
+    """
+
+    services: Services
+    journal: WorkflowJournal
+    guid: str

@@ -7,20 +7,21 @@ from datetime import datetime
 from functools import cached_property
 from typing import TypeVar
 
+from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.errors import Superseded
 from domain.github.commits import Signature
 from domain.review.changes import Change
 from domain.runs.run import Run
+from memory import reservations
 from memory.db.engine import Database
 from memory.process import halts
-from memory.reservations import reservations
 from memory.runs import runs
 from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.publishing.issue_comment import IssueStatus
-from pipeline.publishing.progress import ProgressUpdates
+from pipeline.publishing.publisher import ProgressUpdates
 from workspace.mirror import Mirror
 
 T = TypeVar("T")
@@ -79,6 +80,10 @@ class RunContext:
         :raises CommitGone: the head or the base is gone.
         """
         return await fetch_mirror(self.services, self.run)
+
+    def build_tester(self, mirror: Mirror, configuration: Configuration) -> Tester:
+        """What runs the repository's tests on commits that the mirror has."""
+        return Tester(mirror, self.services.toolbox, configuration.commands)
 
 
 async def run_while_current(services: Services, run: Run, work: Awaitable[T], *, ends_at_halt: bool = True) -> T:

@@ -27,7 +27,10 @@ def is_fit(fix: Fix, lines: Sequence[str]) -> bool:
     before = _strip_returns(lines[max(fix.start_line - 1 - len(new), 0) : fix.start_line - 1])
     after = _strip_returns(lines[fix.end_line : fix.end_line + len(new)])
     is_new = new != old and not _adds_only_blanks(new, old)
-    return is_new and not (_repeats_above(new, old, before) or _repeats_below(new, old, after))
+    return is_new and not (
+        _repeats_above(new, old, before)
+        or any(_is_copy(new[-count:], after[:count], old[-count:]) for count in range(1, len(after) + 1))
+    )
 
 
 def apply(fix: Fix, text: str) -> str:
@@ -117,10 +120,6 @@ def _adds_only_blanks(new: Sequence[str], old: Sequence[str]) -> bool:
 def _repeats_above(new: Sequence[str], old: Sequence[str], before: Sequence[str]) -> bool:
     """Whether it begins with lines that stand above already, as of a model that copied too much."""
     return any(_is_copy(new[:count], before[-count:], old[:count]) for count in range(1, len(before) + 1))
-
-
-def _repeats_below(new: Sequence[str], old: Sequence[str], after: Sequence[str]) -> bool:
-    return any(_is_copy(new[-count:], after[:count], old[-count:]) for count in range(1, len(after) + 1))
 
 
 def _is_copy(part: Sequence[str], beside: Sequence[str], was: Sequence[str]) -> bool:

@@ -295,9 +295,12 @@ def _measure_requirements(facts: LadderFacts, level: int) -> list[LevelMeasure]:
     """Measures the requirements of a level over its whole window."""
     row = LEVELS[level]
     window = facts.list_since_begin(row.runs)
+    least = row.runs - (LEVELS[level - 1].runs if level > 1 else 0)
+    runs = sum(_is_since(run.at, facts.since) for run in facts.runs_of_merges)
+    text = f"{_count(runs, 'run')} at level {facts.level}, at least {least} needed"
     return [
         _measure_runs(row, len(facts.runs_of_merges)),
-        _measure_runs_here(facts, row.runs - (LEVELS[level - 1].runs if level > 1 else 0)),
+        LevelMeasure(runs >= least, _reason("runs_at_level", text, runs, least)),
         _measure_false_positives(row, window, sum(run.dismissed for run in window)),
         _measure_missed(row, _list_missed(facts, row)),
         *_measure_approvals(row, facts),
@@ -318,12 +321,6 @@ def _list_missed(facts: LadderFacts, row: LevelRequirements) -> list[datetime]:
 def _measure_runs(row: LevelRequirements, completed: int) -> LevelMeasure:
     text = f"{_count(completed, 'completed run')} of merged pull requests, at least {row.runs} needed"
     return LevelMeasure(completed >= row.runs, _reason("runs", text, completed, row.runs))
-
-
-def _measure_runs_here(facts: LadderFacts, least: int) -> LevelMeasure:
-    runs = sum(_is_since(run.at, facts.since) for run in facts.runs_of_merges)
-    text = f"{_count(runs, 'run')} at level {facts.level}, at least {least} needed"
-    return LevelMeasure(runs >= least, _reason("runs_at_level", text, runs, least))
 
 
 def _measure_false_positives(

@@ -1,10 +1,11 @@
-"""Builds the requests of built-in gates as the repository configured them, and those about giving up."""
+"""Builds the requests of built-in gates as the repository configured them: of giving up, and of deployments."""
 
 from collections.abc import Collection, Sequence
 
 from domain.config.configuration import Configuration
-from domain.config.gates import AvoidanceReaction, GateSettings
+from domain.config.sections import AvoidanceReaction, GateSettings
 from domain.config.values import parse_duration
+from domain.deployments.deployment import Cause
 from domain.gates import STANDARD_GATES, GateRequest, Option, digest
 from domain.money import NO_EXTENSION, BudgetExtension
 from domain.review.avoidance import CERTAIN, INSTEAD, TITLES, AvoidanceKind, is_critical
@@ -17,6 +18,87 @@ from safety.authorization import AuthorizationFacts, refuse_role
 
 _NOTE = "the run continues; your words are kept with the decision"
 _STRICTER = ("write", "maintain", "admin")
+_SHOWN = 10
+_BY_RULE = {kind.rule: kind for kind in AvoidanceKind}
+OVERRULING_ROLE = "maintain"
+_LOOKS_AT_DESTRUCTIVE = (
+    Option(command="/forge diff destructive", effect="shows these places before and after"),
+    Option(command="/forge suggest destructive", effect="shows what could be done instead"),
+)
+
+
+PRODUCTION, STAGING, HOLD = "production_deploy", "staging_deploy", "deploy_hold"
+
+
+def request_deployment(
+    name: str,
+    configuration: Configuration,
+    environment: str,
+    sha: str,
+    run_id: str,
+    reason: Reason,
+    shows: str,
+) -> GateRequest:
+    """Asks whether a commit may go to an environment.
+
+    :param name: ``PRODUCTION``, where nothing but a person answers; or ``STAGING``, where the level does not allow it,
+        or somebody refused it.
+    """
+    return build_request(
+        name,
+        Phase.deployment,
+        digest(run_id, environment, sha),
+        f"Deploy {sha[:7]} to {environment}?",
+        [reason],
+        configuration,
+        options=_options(name, "it is deployed, step by step", "nothing is deployed"),
+        shows=shows,
+        has_follower=False,
+    )
+
+
+def request_hold(
+    configuration: Configuration,
+    environment: str,
+    subject: Sequence[object],
+    reason: Reason,
+    shows: str,
+    *,
+    is_production: bool,
+) -> GateRequest:
+    """Asks whether a deployment that holds may go on.
+
+    :param subject: the deployment, its step, and the occasion.
+    """
+    return build_request(
+        HOLD,
+        Phase.deployment,
+        digest(*subject),
+        f"The deployment to {environment} holds. Go on?",
+        [reason],
+        configuration,
+        role="maintain" if is_production else None,
+        options=_options(HOLD, "it goes on with the next step", "it is rolled back; so it is if nobody answers"),
+        shows=shows,
+        has_follower=False,
+    )
+
+
+def explain_cause(cause: Cause, who: str) -> Reason:
+    """Why something is deployed."""
+    told = {
+        Cause.merge: f"{who} merged it",
+        Cause.command: f"{who} asked for it",
+        Cause.rollback: f"{who} asked for what was there before",
+    }
+    return Reason(code=f"deployment.{cause.value}", text=told[cause])
+
+
+def _options(name: str, approved: str, rejected: str) -> tuple[Option, ...]:
+    return (
+        Option(command=f"/forge approve {name}", effect=approved),
+        Option(command=f"/forge reject {name} reason", effect=rejected),
+    )
 
 
 def build_request(
@@ -79,10 +161,6 @@ def default_options(
 def strictest_role(*roles: str | None) -> str:
     """The highest of these roles."""
     return max((role for role in roles if role is not None), key=_STRICTER.index)
-
-
-_SHOWN = 10
-_BY_RULE = {kind.rule: kind for kind in AvoidanceKind}
 
 
 def request_destructive(
@@ -203,9 +281,6 @@ def is_disputed(finding: Finding, judged: JudgedFindings) -> bool:
     return finding.fingerprint in judged.disputed and finding.fingerprint not in judged.confirmed
 
 
-OVERRULING_ROLE = "maintain"
-
-
 def may_overrule(said: FindingFeedback, facts: AuthorizationFacts, account: int) -> bool:
     """Whether somebody may take back or change what was said: their own word, or with this role that of others.
 
@@ -250,12 +325,6 @@ def _list_findings(text: str, code: str, found: Sequence[Finding], said: dict[st
 
 def digest_findings(found: Sequence[Finding]) -> str:
     return digest(*sorted(each.fingerprint for each in found))
-
-
-_LOOKS_AT_DESTRUCTIVE = (
-    Option(command="/forge diff destructive", effect="shows these places before and after"),
-    Option(command="/forge suggest destructive", effect="shows what could be done instead"),
-)
 
 
 def _list_answers(asked: Sequence[Finding]) -> tuple[Option, ...]:

@@ -4,14 +4,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from domain.config.conditions import Condition, Fact
 from domain.config.configuration import Configuration
-from domain.config.gates import GateSettings
+from domain.config.sections import GateSettings
 from domain.config.values import parse_duration
 from domain.gates import LATER, OWN_TIMEOUT, STANDARD_GATES, Gate, GateRequest, GateState, digest
 from domain.review.avoidance import AvoidanceKind
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, KeptApproval, ProtectedContents, Review, RiskLevel
 from domain.runs.run import Phase
-from domain.slash.verbs import Verb, find_role
+from domain.verbs import Verb, find_role
 from domain.verdicts import Reason
 from safety.avoidance_gates import (
     build_request,

@@ -68,11 +68,9 @@ def _stays_the_same(file: TouchedFile) -> bool:
     the work may be used, and what says where to report a weakness, are kept.
     """
     kept = file.old_path or (file.path if file.is_gone else None)
-    return not file.has_new_content and not (kept is not None and tells_terms(kept) and not _is_kept(file))
-
-
-def _is_kept(file: TouchedFile) -> bool:
-    return not file.is_gone and tells_terms(file.path)
+    return not file.has_new_content and not (
+        kept is not None and tells_terms(kept) and not (not file.is_gone and tells_terms(file.path))
+    )
 
 
 def list_riskiest(files: Sequence[FileChange], found: Sequence[RawFinding], sensitive: Sequence[str]) -> frozenset[str]:

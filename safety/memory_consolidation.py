@@ -7,10 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from domain.ids import new_id
-from domain.memories.memory import Archived, Memory, MemoryKind, Use, compute_confidence, find_archive_reason
+from domain.memories import Archived, Memory, MemoryKind, Use, compute_confidence, find_archive_reason
 from domain.text.similarity import SAME_THRESHOLD, Statement
-from domain.value import Value
+from domain.value import Value, new_id
 
 MOST_LIVE = 10_000
 """The upper limit of live memories in a repository."""

@@ -60,7 +60,8 @@ def rate_plan(
     :param paths: the repository's protected and sensitive paths.
     :param contracts: contract → globs of its files.
     """
-    places = _list_places(plan)
+    # The places of the plan: each file and allowed area as written → its globs.
+    places = {area: to_globs((area,)) for area in plan.allowed_areas} | {path: (path,) for path in plan.files}
     named = tuple(dict.fromkeys((*plan.contracts, *find_contracts(chain.from_iterable(places.values()), contracts))))
     plan = plan.model_copy(update={"contracts": named})
     facts = [_planner_fact(plan), *_find_sensitive(places, paths), *_contracts(plan, LIMITS), *_sizes(plan, LIMITS)]
@@ -112,11 +113,6 @@ def _planner_fact(plan: Plan) -> _Fact:
     children = tuple(Reason(code="risk.planner", text=reason) for reason in plan.risk.reasons)
     text = f"The planner sees {plan.risk.level.value} risk"
     return _Fact(plan.risk.level, Reason(code="plan.risk", text=text, children=children))
-
-
-def _list_places(plan: Plan) -> dict[str, tuple[str, ...]]:
-    """The places of the plan: each file and allowed area as written → its globs."""
-    return {area: to_globs((area,)) for area in plan.allowed_areas} | {path: (path,) for path in plan.files}
 
 
 def _find_sensitive(places: Mapping[str, Sequence[str]], paths: ProjectPaths) -> Iterator[_Fact]:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from domain.globs import join_patterns, matches
-from domain.memories.memory_file import PATH
 from domain.paths import fold_path
+from domain.text.memory_file import PATH
 
 
 @dataclass(frozen=True)

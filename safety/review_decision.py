@@ -67,7 +67,8 @@ def decide(
     :param held_for: the base branch, where a check that passes would pass for its own changes elsewhere, too.
     """
     changes = _find_blocking(findings)
-    human = (*_find_held(held_for), *explain_exposed(in_history), *_find_human(risk, layers, not_looked_at))
+    grounds = (*_find_risky(risk), *_find_incomplete(layers), *_find_unseen(not_looked_at))
+    human = (*_find_held(held_for), *explain_exposed(in_history), *grounds)
     nobody = (*_find_unread(unread, findings, layers, not_looked_at), *_find_unthought(unread, findings, not_looked_at))
     if changes:
         return ReviewDecision(Decision.request_changes, (*changes, *human, *nobody))
@@ -124,10 +125,6 @@ def explain_exposed(in_history: Sequence[Finding]) -> tuple[Reason, ...]:
     )
     children = tuple(Reason(code=each.rule, text=f"{each.rule}, was in {each.where}") for each in in_history)
     return (Reason(code=EXPOSED, text=text, value=number, threshold=1, children=children),)
-
-
-def _find_human(risk: Risk, layers: Sequence[LayerReport], not_looked_at: Sequence[SkippedFile]) -> tuple[Reason, ...]:
-    return (*_find_risky(risk), *_find_incomplete(layers), *_find_unseen(not_looked_at))
 
 
 def _find_risky(risk: Risk) -> tuple[Reason, ...]:

@@ -1,13 +1,15 @@
-"""Decides which findings to suppress because people dismissed similar ones, or the same in other words.
+"""Decides which findings to suppress, since people dismissed the same or similar ones, and what a verdict is then.
 
 The summary lists suppressed findings with the reason, so that people can disagree.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from domain.review.feedback import FindingFeedback
 from domain.review.findings import Category, Finding, Layer, Severity
+from domain.review.reading import BY_RULE
+from domain.review.review import NOTHING_JUDGED, JudgedFindings, Review
 from domain.review.suppression import (
     MIN_CONFIDENCE,
     AdjustedConfidence,
@@ -16,23 +18,8 @@ from domain.review.suppression import (
     UptakeRecord,
     parent_folder,
 )
-
-HERE = 0.2
-"""The confidence that a dismissal takes from its rule in the same folder."""
-
-ELSEWHERE = 0.1
-"""The confidence it takes in other folders: half, because a folder may be special."""
-
-TAKEN_UP = 0.1
-"""The confidence that a fixed finding gives back, at most what dismissals took on the same side."""
-
-FEWEST = 2
-"""The fewest people, and dismissals of distinct findings (for other folders: pull requests), before a rule loses
-confidence: one dismissal is about one finding, and one person's are one opinion."""
-
-DATA_LOSS = "model/data-loss"
-
-_DIGITS = 4  # avoids rounding errors in sums of tenths
+from safety.review_decision import CONCLUSIONS, decide, raise_confirmed
+from safety.risk import reassess, weigh_layer
 
 
 @dataclass(frozen=True)
@@ -49,6 +36,107 @@ class DismissalHistory:
 NO_HISTORY = DismissalHistory()
 
 
+def with_history(review: Review, earlier: Sequence[Finding]) -> Review:
+    """Adds credentials of earlier heads that this head no longer has: deleted is not revoked.
+
+    The verdict follows from :func:`with_dismissals`, which knows the confirmed ones.
+
+    :param earlier: credentials found in this pull request so far, in order. One that moved within
+        its file keeps its trail.
+    """
+    here = {known for each in review.all_findings for known in (each.fingerprint, each.trail)}
+    deleted = {each.trail: each for each in earlier if each.fingerprint not in here and each.trail not in here}
+    return review.model_copy(update={"in_history": tuple(deleted.values()), "in_history_dismissed": ()})
+
+
+def with_dismissals(
+    review: Review,
+    dismissed: Collection[str],
+    past: DismissalHistory = NO_HISTORY,
+    judged: JudgedFindings = NOTHING_JUDGED,
+) -> Review:
+    """Applies what people said to a review and decides it again.
+
+    :param dismissed: fingerprints that people dismissed in this repository.
+    :param past: dismissals of the same rules and places.
+    :param judged: what people said about findings of giving up.
+    """
+    dismissed = {*dismissed, *judged.passing}
+    weighed = [
+        (finding, find_suppression(finding, past))
+        for finding in review.all_findings
+        if finding.fingerprint not in dismissed
+    ]
+    findings = tuple(finding for finding, held_back in weighed if held_back is None)
+    risk = reassess(review.risk, findings)
+    layers = tuple(weigh_layer(layer, risk) for layer in review.layers)
+    history = (*review.in_history, *review.in_history_dismissed)
+    in_history = tuple(finding for finding in history if finding.fingerprint not in dismissed)
+    verdict = decide(
+        raise_confirmed(findings, judged),
+        risk,
+        layers,
+        review.not_looked_at,
+        in_history,
+        review.unread,
+        review.base_that_holds,
+    )
+    return review.model_copy(
+        update={
+            "findings": findings,
+            "dismissed": tuple(finding for finding in review.all_findings if finding.fingerprint in dismissed),
+            "held": tuple(held_back for _, held_back in weighed if held_back is not None),
+            "judged": judged,
+            "in_history": in_history,
+            "in_history_dismissed": tuple(finding for finding in history if finding.fingerprint in dismissed),
+            "risk": risk,
+            "layers": layers,
+            "decision": verdict.decision,
+            "reasons": verdict.reasons,
+            "conclusion": CONCLUSIONS[verdict.decision],
+        }
+    )
+
+
+def is_present(finding: Finding, review: Review) -> bool:
+    """Whether a review found it again, even if it is muted."""
+    return finding.fingerprint in {each.fingerprint for each in review.all_findings}
+
+
+def is_gone(finding: Finding, review: Review, carried: Collection[str], *, called_gone: bool) -> bool:
+    """Whether a finding of an earlier review is certainly gone.
+
+    A tool's finding is gone if the same tool ran again and does not report it; a model's if its
+    file changed and the model calls it gone. A credential is never gone: it stays in the history, and only a person
+    knows that it is revoked.
+
+    :param carried: fingerprints of findings with their own comment; one without may be this one, moved.
+    :param called_gone: whether the model called it gone when it read the new lines.
+    """
+    if finding.is_credential or is_present(finding, review):
+        return False
+    alike = [each for each in review.all_findings if each.trail == finding.trail]
+    if finding.layer is Layer.model:
+        return called_gone and not alike
+    return all(each.fingerprint in carried for each in alike) and _ran_again(finding, review)
+
+
+def _ran_again(finding: Finding, review: Review) -> bool:
+    """Whether its tool fully checked its file at this head."""
+    prefix = finding.rule.partition("/")[0]
+    check = BY_RULE.get(prefix)
+    tool = prefix if check is None else check.name
+    layers = [layer for layer in review.layers if layer.layer is finding.layer]
+    ran = [each for layer in layers for each in layer.tools if each.tool == tool]
+    if any(layer.cut for layer in layers) or any(each.problem is not None for each in ran):
+        return False
+    if finding.path not in review.changed:
+        return True  # unchanged from the base
+    unread = [each.path for each in review.not_looked_at if not each.by_model]
+    is_broken = any(each.is_syntax_error and each.path == finding.path for each in review.all_findings)
+    return finding.path not in unread and not is_broken and (bool(ran) or (check is not None and check.always_runs))
+
+
 def find_suppression(finding: Finding, history: DismissalHistory) -> SuppressedFinding | None:
     """Returns why to suppress a finding that nobody dismissed; None if Forge raises it."""
     if not may_be_suppressed(finding):
@@ -60,6 +148,19 @@ def find_suppression(finding: Finding, history: DismissalHistory) -> SuppressedF
     if not _is_doubted(weight):
         return None
     return _build_held(finding, SuppressionReason.rule, weight, _fewest_to_release(finding, history))
+
+
+HERE = 0.2
+"""The confidence that a dismissal takes from its rule in the same folder."""
+ELSEWHERE = 0.1
+"""The confidence it takes in other folders: half, because a folder may be special."""
+TAKEN_UP = 0.1
+"""The confidence that a fixed finding gives back, at most what dismissals took on the same side."""
+FEWEST = 2
+"""The fewest people, and dismissals of distinct findings (for other folders: pull requests), before a rule loses
+confidence: one dismissal is about one finding, and one person's are one opinion."""
+DATA_LOSS = "model/data-loss"
+_DIGITS = 4  # avoids rounding errors in sums of tenths
 
 
 def may_be_suppressed(finding: Finding) -> bool:

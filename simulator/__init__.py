@@ -1,7 +1,6 @@
 """A local GitHub: one state model served over HTTP with webhooks and git."""
 
-from simulator.errors import Refusal
-from simulator.faults import Dropped, Fault, RequestInfo
+from simulator.errors import Dropped, Fault, Refusal, RequestInfo
 from simulator.gitstore import Blob, Commit
 from simulator.server import Simulator
 from simulator.user import User

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import jwt
 
 from simulator.errors import Refusal, no_access, not_found
-from simulator.events import Actor
 from simulator.state import Installation, Repository, Token, World
+from simulator.webhooks import Actor
 
 LONGEST_JWT = timedelta(minutes=10)
 _LEVELS = ("none", "read", "write", "admin")

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, cast
 
+from simulator import check_json
 from simulator.errors import Refusal, malformed
-from simulator.events import Actor, emit_check_run, emit_check_suite
 from simulator.gitstore import NO_COMMIT
-from simulator.json import checks as check_json
 from simulator.state import STALE_AFTER, Account, App, CheckRun, CheckSuite, Json, Repository, World
+from simulator.webhooks import Actor, emit_check_run, emit_check_suite
 
 STATUSES = ("queued", "in_progress", "completed", "waiting", "requested", "pending")
 CONCLUSIONS = ("action_required", "cancelled", "failure", "neutral", "success", "skipped", "timed_out")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from simulator import repository_json
 from simulator.errors import Refusal, check_body, check_title, invalid
-from simulator.events import Actor, emit, emit_issue, emit_pull
-from simulator.json import repositories as repository_json
 from simulator.state import (
     Edit,
     Issue,
@@ -17,6 +16,7 @@ from simulator.state import (
     ReviewComment,
     World,
 )
+from simulator.webhooks import Actor, emit, emit_issue, emit_pull
 
 LABEL_LENGTH = 50
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
-from simulator import branch_protection, branches, check_runs
+from simulator import branch_protection, branches, check_json, check_runs
 from simulator.branch_protection import GREEN
 from simulator.errors import Refusal, invalid, malformed
-from simulator.events import Actor, emit
-from simulator.json import checks as check_json
 from simulator.state import Account, Deployment, DeploymentStatus, Json, Repository, WorkflowRun, World
+from simulator.webhooks import Actor, emit
 
 STATES = ("error", "failure", "inactive", "in_progress", "queued", "pending", "success")
 DESCRIPTION_LIMIT = 140

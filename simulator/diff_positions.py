@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.diff import DiffLine, FileDiff, shift
-from simulator.json.pulls import files_at
+from simulator.pull_json import files_at
 from simulator.state import Json, PullRequest, ReviewComment, Side
 
 

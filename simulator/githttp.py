@@ -11,8 +11,7 @@ from aiohttp import web
 
 from simulator import access, branches
 from simulator.access import Caller
-from simulator.errors import Refusal
-from simulator.faults import Dropped, Fault, RequestInfo
+from simulator.errors import Dropped, Fault, Refusal, RequestInfo
 from simulator.gitstore import NO_COMMIT, git_environment
 from simulator.http import Api, cut
 from simulator.state import BranchRules, Repository

@@ -22,11 +22,9 @@ from aiohttp import web
 
 from simulator import access
 from simulator.access import Caller
-from simulator.errors import Refusal, not_found
-from simulator.events import Actor
-from simulator.faults import Dropped, Fault, Faults, RateLimits, RequestInfo, WriteHook
+from simulator.errors import Dropped, Fault, Faults, RateLimits, Refusal, RequestInfo, WriteHook, not_found
 from simulator.state import Issue, Json, PullRequest, Repository, World
-from simulator.webhooks import Webhooks, leave_out
+from simulator.webhooks import Actor, Webhooks, leave_out
 
 PREFIX = "/api/v3"
 Item = TypeVar("Item")

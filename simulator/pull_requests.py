@@ -7,8 +7,8 @@ import re
 from simulator import branch_protection, diff_positions
 from simulator.conversation import next_number, set_issue_state
 from simulator.errors import Refusal, check_body, check_title, invalid, malformed
-from simulator.events import Actor, emit_pull
 from simulator.state import Issue, PullRequest, Repository, World
+from simulator.webhooks import Actor, emit_pull
 
 _CLOSING = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d+)", re.IGNORECASE)
 

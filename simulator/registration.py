@@ -20,9 +20,8 @@ from aiohttp import web
 
 from simulator import user
 from simulator.errors import Refusal, not_found
-from simulator.pages.html import Content, Html, button, element, form, link, path, render_hidden
+from simulator.pages.html import COOKIE, Content, Html, Visit, button, element, form, link, path, render_hidden
 from simulator.pages.layout import page
-from simulator.pages.session import COOKIE, Visit
 from simulator.state import Account, Json, Manifest, Repository, SignInCode, World
 from simulator.webhooks import Webhooks
 

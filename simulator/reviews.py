@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from simulator import diff_positions
+from simulator import diff_positions, pull_json
 from simulator.conversation import note_edit, refuse_if_locked
 from simulator.diff_positions import CommentPosition, Misplaced
 from simulator.errors import Refusal, check_body, invalid, malformed, not_found, unprocessable
-from simulator.events import Actor, emit
-from simulator.json import pulls as pull_json
 from simulator.state import Json, PullRequest, Review, ReviewComment, ReviewState, Thread, World, timestamp
+from simulator.webhooks import Actor, emit
 
 PAGE = "/pulls/reviews#create-a-review-for-a-pull-request"
 _STATES: dict[str, ReviewState] = {

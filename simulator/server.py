@@ -18,16 +18,14 @@ from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from simulator import check_runs, merge_queue, user, workflows
-from simulator.events import Actor
-from simulator.faults import Faults, RequestInfo, WriteHook
+from simulator import branch_protection, branches, check_runs, deployments, user, webhooks, workflows
+from simulator.errors import Faults, RequestInfo, WriteHook
 from simulator.githttp import GitServer
 from simulator.gitstore import Commit, FileContent
 from simulator.http import Api
 from simulator.pages import Site
 from simulator.registration import Registration, SignIn
-from simulator.rest import apps, checks, git, graphql, issues, pulls, repositories, reviews
-from simulator.rest import workflows as workflow_routes
+from simulator.rest import apps, checks, graphql, issues, pulls, repositories
 from simulator.state import (
     Account,
     App,
@@ -49,15 +47,12 @@ from simulator.state import (
     World,
 )
 from simulator.user import User
-from simulator.webhooks import Delivery, Webhooks
+from simulator.webhooks import Actor, Delivery, Webhooks
 
 ROUTES = [
     *apps.ROUTES,
     *checks.ROUTES,
-    *workflow_routes.ROUTES,
-    *git.ROUTES,
     *repositories.ROUTES,
-    *reviews.ROUTES,
     *pulls.ROUTES,
     *issues.ROUTES,
     *graphql.ROUTES,
@@ -294,16 +289,22 @@ class Simulator:
         return token.value
 
     def remove_from_installation(self, repository: Repository) -> None:
-        user.remove_from_installation(self.world, repository)
+        installation = self.world.installation_of(repository)
+        if installation is not None:
+            del installation.repositories[repository.id]
+            webhooks.emit_selection(self.world, installation, repository.owner, [], [repository])
 
     def uninstall(self, installation: Installation) -> None:
-        user.uninstall(self.world, installation)
+        del self.world.installations[installation.id]
+        webhooks.emit_installation(self.world, "deleted", installation, installation.account)
 
     def suspend(self, installation: Installation) -> None:
-        user.set_suspended(self.world, installation, True)
+        installation.suspended_at = self.world.now()
+        webhooks.emit_installation(self.world, "suspend", installation, installation.account)
 
     def unsuspend(self, installation: Installation) -> None:
-        user.set_suspended(self.world, installation, False)
+        installation.suspended_at = None
+        webhooks.emit_installation(self.world, "unsuspend", installation, installation.account)
 
     def grant(self, repository: Repository, user: User, role: Role, role_name: str | None = None) -> None:
         """Give a person a role; `role_name` names a custom role built on it."""
@@ -317,7 +318,11 @@ class Simulator:
         repository.custom_roles.pop(user.account.id, None)
 
     def rename(self, repository: Repository, name: str) -> None:
-        user.rename(self.world, repository, name)
+        before, old_name = repository.full_name, repository.name
+        repository.name = name
+        self.world.old_names[before.lower()] = repository.id
+        changes = {"repository": {"name": {"from": old_name}}}
+        webhooks.emit(self.world, "repository", "renamed", repository, repository.owner, changes=changes)
 
     def transfer(self, repository: Repository, owner: str) -> None:
         user.transfer(self.world, repository, owner)
@@ -327,11 +332,11 @@ class Simulator:
 
     def queue_for_merge(self, pull: PullRequest) -> str:
         """Ask for the checks of a merge queue, whether or not the base requires one; the SHA of the trial merge."""
-        return merge_queue.try_merge(self.world, pull)
+        return branches.try_merge(self.world, pull)
 
     def merge_queued(self, pull: PullRequest) -> str:
         """The checks in the merge queue are green: it merges."""
-        return merge_queue.merge(self.world, pull)
+        return branches.merge(self.world, pull)
 
     def take_out_of_queue(self, pull: PullRequest, reason: str, login: str = "github-merge-queue[bot]") -> None:
         """The merge queue drops a pull request, or somebody takes it out.
@@ -340,10 +345,13 @@ class Simulator:
             reason: GitHub's word, such as `CI_FAILURE` or `MANUAL`.
         """
         who = self.world.account(login, "Bot" if login.endswith("[bot]") else "User")
-        merge_queue.take_out(self.world, pull, Actor(who), reason)
+        branches.take_out(self.world, pull, Actor(who), reason)
 
     def ping(self) -> None:
-        user.ping(self.world, self.hooks.hook_id)
+        hook_id = self.hooks.hook_id
+        hook = {"type": "App", "id": hook_id, "name": "web", "active": True, "app_id": self.world.app.id}
+        payload: Json = {"zen": "Keep it logically awesome.", "hook_id": hook_id, "hook": hook}
+        self.world.hooks.send("ping", payload, None, None)
 
     def report_check(
         self,
@@ -359,13 +367,18 @@ class Simulator:
         Args:
             output: its title, summary and annotations, as the API takes them.
         """
-        return user.report_check(self.world, repository, sha, name, conclusion, app, output)
+        reporter = self.world.other_app(app)
+        body: Json = {"name": name, "head_sha": sha, "status": "completed" if conclusion else "in_progress"}
+        body |= ({"conclusion": conclusion} if conclusion else {}) | ({"output": output} if output else {})
+        return check_runs.create(self.world, repository, Actor(reporter.bot, reporter), body)
 
     def report_status(
         self, repository: Repository, sha: str, context: str, state: str, by: User | None = None
     ) -> CommitStatus:
         """A commit status, as older services give it."""
-        return user.report_status(self.world, repository, sha, context, state, by)
+        reporter = by.actor if by else Actor(self.world.other_app("old-ci").bot)
+        body = {"context": context, "state": state}
+        return branch_protection.report_status(self.world, repository, reporter, sha, body)
 
     def protect(
         self,
@@ -401,7 +414,8 @@ class Simulator:
         return rules
 
     def report_workflow(self, repository: Repository, sha: str, name: str, conclusion: str | None, branch: str) -> None:
-        user.report_workflow(self.world, repository, sha, name, conclusion, branch)
+        actor = self.world.other_app("github-actions").bot
+        deployments.report_workflow(self.world, repository, actor, sha, branch, name, conclusion)
 
     def run_workflow(
         self,
@@ -452,7 +466,10 @@ class Simulator:
 
     def report_deployment(self, repository: Repository, deployment_id: int, state: str, url: str = "") -> None:
         """A status another party, such as a deploy workflow, gives to a deployment."""
-        user.report_deployment(self.world, repository, deployment_id, state, url)
+        deployment = next(item for item in repository.deployments if item.id == deployment_id)
+        app = self.world.other_app("github-actions")
+        status = {"state": state, "environment_url": url}
+        deployments.add_status(self.world, deployment, Actor(app.bot, app), status)
 
     def check_runs(self, repository: Repository, sha: str, name: str | None = None) -> list[CheckRun]:
         return [run for run in check_runs.runs_on(self.world, repository, sha) if name in (None, run.name)]

@@ -7,15 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulator import branch_protection, branches, check_runs, conversation, deployments, events, pull_requests, reviews
-from simulator.events import Actor
+from simulator import (
+    branches,
+    check_runs,
+    conversation,
+    pull_requests,
+    repository_json,
+    reviews,
+    webhooks,
+)
 from simulator.gitstore import Commit, FileContent, GitStore
-from simulator.json import repositories as repository_json
 from simulator.state import (
     Account,
     CheckRun,
     CheckSuite,
-    CommitStatus,
     Installation,
     Issue,
     IssueComment,
@@ -28,6 +33,7 @@ from simulator.state import (
     Thread,
     World,
 )
+from simulator.webhooks import Actor
 
 _SUGGESTION = re.compile(r"^(`{3,}|~{3,})suggestion[^\n]*\n(.*?)^\1", re.DOTALL | re.MULTILINE)
 
@@ -54,40 +60,15 @@ def install(
     if found is not None:
         added = [repository for repository in repositories if not found.covers(repository)]
         found.repositories |= {repository.id: repository for repository in added}
-        events.emit_selection(world, found, owner, added, [])
+        webhooks.emit_selection(world, found, owner, added, [])
         return found
     granted = dict(permissions or world.app.permissions)
     installation = Installation(world.next_id(), world.app, owner, world.now(), granted)
     installation.repositories = {repository.id: repository for repository in repositories}
     installation.has_all = has_all
     world.installations[installation.id] = installation
-    events.emit_installation(world, "created", installation, owner)
+    webhooks.emit_installation(world, "created", installation, owner)
     return installation
-
-
-def remove_from_installation(world: World, repository: Repository) -> None:
-    installation = world.installation_of(repository)
-    if installation is not None:
-        del installation.repositories[repository.id]
-        events.emit_selection(world, installation, repository.owner, [], [repository])
-
-
-def uninstall(world: World, installation: Installation) -> None:
-    del world.installations[installation.id]
-    events.emit_installation(world, "deleted", installation, installation.account)
-
-
-def set_suspended(world: World, installation: Installation, suspended: bool) -> None:
-    installation.suspended_at = world.now() if suspended else None
-    events.emit_installation(world, "suspend" if suspended else "unsuspend", installation, installation.account)
-
-
-def rename(world: World, repository: Repository, name: str) -> None:
-    before, old_name = repository.full_name, repository.name
-    repository.name = name
-    world.old_names[before.lower()] = repository.id
-    changes = {"repository": {"name": {"from": old_name}}}
-    events.emit(world, "repository", "renamed", repository, repository.owner, changes=changes)
 
 
 def transfer(world: World, repository: Repository, login: str) -> None:
@@ -102,11 +83,11 @@ def transfer(world: World, repository: Repository, login: str) -> None:
         del installation.repositories[repository.id]
     if theirs is not None:
         theirs.repositories[repository.id] = repository
-    events.emit(world, "repository", "transferred", repository, old_owner, changes=changes)
+    webhooks.emit(world, "repository", "transferred", repository, old_owner, changes=changes)
 
 
 def delete_repository(world: World, repository: Repository) -> None:
-    events.emit(world, "repository", "deleted", repository, repository.owner)
+    webhooks.emit(world, "repository", "deleted", repository, repository.owner)
     repository.deleted = True
     for pull in world.all_pulls():
         if pull.head_repository is repository and pull.repository is not repository:
@@ -117,41 +98,6 @@ def _lose_head(world: World, pull: PullRequest, who: Account) -> None:
     """With its fork gone a pull request has no head repository, and is closed."""
     pull.head_repository = None
     pull_requests.close(world, pull, Actor(who))
-
-
-def ping(world: World, hook_id: int) -> None:
-    hook = {"type": "App", "id": hook_id, "name": "web", "active": True, "app_id": world.app.id}
-    payload: Json = {"zen": "Keep it logically awesome.", "hook_id": hook_id, "hook": hook}
-    world.hooks.send("ping", payload, None, None)
-
-
-def report_check(
-    world: World, repository: Repository, sha: str, name: str, conclusion: str | None, slug: str, output: Json | None
-) -> CheckRun:
-    app = world.other_app(slug)
-    body: Json = {"name": name, "head_sha": sha, "status": "completed" if conclusion else "in_progress"}
-    body |= {"conclusion": conclusion} if conclusion else {}
-    return check_runs.create(world, repository, Actor(app.bot, app), body | ({"output": output} if output else {}))
-
-
-def report_workflow(
-    world: World, repository: Repository, sha: str, name: str, conclusion: str | None, branch: str
-) -> None:
-    actor = world.other_app("github-actions").bot
-    deployments.report_workflow(world, repository, actor, sha, branch, name, conclusion)
-
-
-def report_deployment(world: World, repository: Repository, deployment_id: int, state: str, url: str) -> None:
-    deployment = next(item for item in repository.deployments if item.id == deployment_id)
-    app = world.other_app("github-actions")
-    deployments.add_status(world, deployment, Actor(app.bot, app), {"state": state, "environment_url": url})
-
-
-def report_status(
-    world: World, repository: Repository, sha: str, context: str, state: str, by: User | None
-) -> CommitStatus:
-    reporter = by.actor if by else Actor(world.other_app("old-ci").bot)
-    return branch_protection.report_status(world, repository, reporter, sha, {"context": context, "state": state})
 
 
 @dataclass(eq=False)
@@ -188,7 +134,7 @@ class User:
         )
         self.world.repositories[identifier] = copy
         forkee = repository_json.repository(self.world, copy)
-        events.emit(self.world, "fork", None, repository, self.account, forkee=forkee)
+        webhooks.emit(self.world, "fork", None, repository, self.account, forkee=forkee)
         return copy
 
     async def push(

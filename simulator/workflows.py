@@ -18,13 +18,11 @@ from aiohttp import web
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from simulator import check_runs
-from simulator.errors import Refusal, malformed, not_found
-from simulator.events import Actor, emit
-from simulator.faults import RequestInfo
+from simulator import check_json, check_runs
+from simulator.errors import Refusal, RequestInfo, malformed, not_found
 from simulator.http import Api, cut
-from simulator.json import checks as check_json
 from simulator.state import CheckRun, CheckSuite, Json, Link, Play, Repository, WorkflowJob, WorkflowRun, World
+from simulator.webhooks import Actor, emit
 
 Jobs = Mapping[str, tuple[str | None, str]]
 """By name: the conclusion, None while the job runs, and what it printed."""

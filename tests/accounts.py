@@ -8,8 +8,7 @@ from domain.events import EventType
 from domain.money import MICRO, Limits
 from domain.runs.run import Phase
 from memory.db.engine import Database
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.money import BudgetRow, SpendRow
+from memory.db.tables.runs import BudgetRow, EventRow, SpendRow
 
 USUAL = Limits()
 

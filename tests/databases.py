@@ -17,8 +17,7 @@ from psycopg import sql
 
 import migrations
 from memory.db.engine import sync_engine
-from pipeline.worker.lease import EngineSettings
-from pipeline.worker.queues import prepare_queues
+from pipeline.worker.queues import EngineSettings, prepare_queues
 
 Backend = Literal["sqlite", "postgresql"]
 POLLING = 0.5  # seconds between two looks into a queue, in tests: each look takes processor time, and most find nothing

@@ -10,7 +10,7 @@ from domain.gates import CHECK_ID_PREFIX, GateState
 from domain.runs.run import RunState, Trigger
 from memory.db.engine import Database
 from memory.db.tables.deliveries import DeliveryRow
-from memory.db.tables.findings import GateRow
+from memory.db.tables.repositories import GateRow
 from memory.db.tables.runs import OutboxRow, RunRow
 from simulator import Simulator
 from simulator.state import Issue, PullRequest

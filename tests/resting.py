@@ -9,7 +9,7 @@ from sqlalchemy import Select, bindparam, column, literal, or_, select, table, u
 from domain.gates import GateState
 from memory.db.engine import Database
 from memory.db.tables.deliveries import DeliveryRow
-from memory.db.tables.findings import GateRow
+from memory.db.tables.repositories import GateRow
 from memory.db.tables.runs import RunRow, WaitRow
 
 _SOON = timedelta(seconds=5)

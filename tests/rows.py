@@ -6,9 +6,8 @@ from typing import Any
 from bot.settings import Settings
 from domain.runs.run import RepositoryRef, Run, RunState, Trigger
 from memory.db.tables.deliveries import DeliveryRow
-from memory.db.tables.findings import GateRow
-from memory.db.tables.money import SpendRow
-from memory.db.tables.runs import RunRow
+from memory.db.tables.repositories import GateRow
+from memory.db.tables.runs import RunRow, SpendRow
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

@@ -54,7 +54,7 @@ def read(root: Path, folders: Sequence[str]) -> Iterator[str]:
 
 def count_concepts(root: Path) -> Iterator[tuple[str, int]]:
     """What a person has to know by name."""
-    yield "verbs", count_members(root / "domain/slash/verbs.py", "Verb")
+    yield "verbs", count_members(root / "domain/verbs.py", "Verb")
     yield "kinds of events", count_members(root / "domain/events.py", "EventType")
     yield "reasons of an end", count_members(root / "domain/runs/run.py", "ReasonCode")
     yield "kinds of notices", count_members(root / "domain/notices.py", "NoticeType")

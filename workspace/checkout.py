@@ -21,12 +21,11 @@ from domain.errors import ToolError
 from workspace.dependency_cache import CacheEntry
 from workspace.git import Git, TooLarge
 from workspace.objects import Objects
-from workspace.safe_copy import NotCopied, open_file, open_folder
+from workspace.safe_copy import NotCopied, open_file, open_folder, remove_tree, temporary_folder
 from workspace.sandbox.accounts import UnixAccount
+from workspace.sandbox.processes import ProgramControl
 from workspace.sandbox.registry_proxy import Address
 from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, Completed, Quota, Sandbox, SandboxCommand
-from workspace.sandbox.suspension import ProgramControl
-from workspace.temporary import remove_tree, temporary_folder
 
 _CODE, _RESULTS, _HOME = "code", "results", "home"
 _MEGABYTE = 1 << 20
@@ -260,7 +259,14 @@ async def _fetch_blobs(objects: Objects, commit: str, bounds: CheckoutBounds) ->
 
     :raises CodeAccessError: they are not, or some are not available.
     """
-    blobs = _blobs(await _list_entries(objects.git, commit), bounds)
+    listed = await objects.git.run("ls-tree", "-r", "-t", "-z", "--full-tree", "--end-of-options", commit)
+    lines = listed.stdout.split(b"\0")[:-1]
+    if len(lines) > bounds.files:
+        raise _too_large(f"more than {bounds.files:,} files and folders")
+    if any(line.count(b"/") > bounds.depth for line in lines):
+        raise _too_large(f"more than {bounds.depth} folders within each other")
+    described = (line.partition(b"\t")[0].decode().split(" ") for line in lines)
+    blobs = [name for _, kind, name in described if kind == "blob"]
     wanted = sorted(set(blobs))
     sizes: dict[str, int] = {}
     for start in range(0, len(wanted), _TOGETHER):
@@ -272,22 +278,6 @@ async def _fetch_blobs(objects: Objects, commit: str, bounds: CheckoutBounds) ->
             f"{missing:,} of the files of {commit[:10]} cannot be written: for each, {objects.absent}.",
             "Let the repository's own tests run elsewhere.",
         )
-
-
-async def _list_entries(git: Git, commit: str) -> list[bytes]:
-    """The lines of ``ls-tree`` for all files and folders of a commit."""
-    listed = await git.run("ls-tree", "-r", "-t", "-z", "--full-tree", "--end-of-options", commit)
-    return listed.stdout.split(b"\0")[:-1]
-
-
-def _blobs(lines: Sequence[bytes], bounds: CheckoutBounds) -> list[str]:
-    """The blob of each file; a submodule has none."""
-    if len(lines) > bounds.files:
-        raise _too_large(f"more than {bounds.files:,} files and folders")
-    if any(line.count(b"/") > bounds.depth for line in lines):
-        raise _too_large(f"more than {bounds.depth} folders within each other")
-    described = (line.partition(b"\t")[0].decode().split(" ") for line in lines)
-    return [name for _, kind, name in described if kind == "blob"]
 
 
 def _too_large(what: str) -> TooLarge:

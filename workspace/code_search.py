@@ -13,7 +13,7 @@ from typing import IO
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 from domain.paths import is_lock, is_source
-from workspace.copies import is_vendored
+from workspace.diff import is_vendored
 from workspace.file_selection import says_generated
 from workspace.objects import Objects
 

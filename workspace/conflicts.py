@@ -1,13 +1,16 @@
-"""Merges two commits as git does, renames and all, lists what conflicts, and writes what it is resolved to."""
+"""Merges as git does: lists what conflicts, writes what it is resolved to, and tells what nobody wrote anew."""
 
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
-from domain.runs.conflicts import (
+from domain.errors import CodeAccessError
+from domain.github.commits import Signature
+from safety.conflicts import (
     MOST_CHARACTERS,
     MOST_HUNKS,
     BesideEdit,
@@ -19,11 +22,9 @@ from domain.runs.conflicts import (
     edit_beside,
     list_paths,
 )
-from workspace.commits import write_blob, write_tree
-from workspace.diff import LINK, MODULE, REGULAR, to_printable
-from workspace.encoding import looks_binary
-from workspace.git import MEGABYTE
-from workspace.merges import fetch_changed
+from workspace.commits import list_changes, list_entries, write_blob, write_tree
+from workspace.diff import LINK, MODULE, REGULAR, Entry, looks_binary, to_printable
+from workspace.git import MEGABYTE, GitOutput
 from workspace.mirror import Mirror
 
 _HUNK = re.compile(
@@ -62,7 +63,15 @@ async def merge(mirror: Mirror, branch: str, base: str) -> Merge:
     tree, *entries = done.stdout.decode("utf-8", "surrogateescape").split("\0")
     if done.code == 0:
         return Merge(tree=tree)
-    return await _list_conflicts(mirror, tree, _parse_stages(entries))
+    # Path → what the merge base (1), the branch (2) and the base (3) have there.
+    stages: dict[str, dict[int, _Stage]] = defaultdict(dict)
+    for entry in entries:
+        if not entry:
+            break
+        described, _, path = entry.partition("\t")
+        mode, blob, number = described.split(" ")
+        stages[path][int(number)] = _Stage(mode, blob)
+    return await _list_conflicts(mirror, tree, stages)
 
 
 async def write_resolved(
@@ -78,12 +87,12 @@ async def write_resolved(
         by_path[hunk.path].append(hunk)
     whole = {path: hunks for path, hunks in by_path.items() if all(each.number in texts for each in hunks)}
     contents = await mirror.read(merged.tree, [*whole])
-    modes = await _list_modes(mirror, merged.tree, [*whole])
+    there = await list_entries(mirror.git, merged.tree, [path.encode() for path in whole])
     entries: dict[str, tuple[str, str] | None] = {}
     for path, hunks in whole.items():
         edits = [each for each in beside if each.path == path]
         written = _replace(contents[path], [texts[each.number] for each in hunks], edits)
-        entries[path] = (modes[path], await write_blob(mirror.git, written))
+        entries[path] = (there[path.encode()][0].decode(), await write_blob(mirror.git, written))
     return await write_tree(mirror.git, merged.tree, entries) if entries else merged.tree
 
 
@@ -144,18 +153,6 @@ async def _list_conflicts(mirror: Mirror, tree: str, stages: Mapping[str, Mappin
         else:
             hunks += found
     return Merge(tree=tree, hunks=tuple(hunks), unmerged=tuple(unmerged))
-
-
-def _parse_stages(entries: Sequence[str]) -> dict[str, dict[int, _Stage]]:
-    """Path → what the merge base (1), the branch (2) and the base (3) have there."""
-    stages: dict[str, dict[int, _Stage]] = defaultdict(dict)
-    for entry in entries:
-        if not entry:
-            break
-        described, _, path = entry.partition("\t")
-        mode, blob, number = described.split(" ")
-        stages[path][int(number)] = _Stage(mode, blob)
-    return stages
 
 
 def _find_obstacle(sides: Mapping[int, _Stage]) -> str:
@@ -254,9 +251,98 @@ def _list_changed(before: Outside, after: Outside, texts: Sequence[str]) -> Iter
         first += new.count("\n") + text.count("\n")
 
 
-async def _list_modes(mirror: Mirror, tree: str, paths: Sequence[str]) -> dict[str, str]:
-    if not paths:
-        return {}
-    listed = await mirror.git.run("ls-tree", "-z", "--full-tree", "--end-of-options", tree, "--", *paths)
-    lines = (line.partition(b"\t") for line in listed.stdout.split(b"\0") if line)
-    return {path.decode(): described.split(b" ")[0].decode() for described, _, path in lines}
+async def is_clean_merge(mirror: Mirror, sha: str, parents: tuple[str, ...]) -> bool:
+    """Whether a commit is a merge of two commits that git makes without conflicts; see :func:`is_merge_of`."""
+    return len(parents) == 2 and await is_merge_of(mirror, sha, *parents)
+
+
+async def is_merge_of(mirror: Mirror, sha: str, onto: str, head: str) -> bool:
+    """Whether a commit has the files that git makes of two others without conflicts, however it was made.
+
+    Renames are not looked for, as that would take the contents of all files; where it takes them, the merge counts as
+    made by hand.
+
+    :param sha: a commit that the mirror has, as it has the others.
+    :raises CodeAccessError: the contents that both sides changed could not be fetched.
+    """
+    await _fetch_what_both_changed(mirror, onto, head)
+    try:
+        merged = await _merge(mirror, onto, head)
+    except CodeAccessError:  # unrelated, or with contents that are too large to fetch
+        return False
+    return merged.code == 0 and merged.stdout.decode().split()[:1] == [await mirror.tree_of(sha)]
+
+
+async def merge_onto(mirror: Mirror, head: str, made: str) -> str | None:
+    """The tree of a merge of a commit into a head that moved on; None where both changed the same lines.
+
+    :raises CodeAccessError: the contents that both sides changed could not be fetched.
+    """
+    await _fetch_what_both_changed(mirror, head, made)
+    merged = await _merge(mirror, head, made)
+    return merged.stdout.split()[0].decode() if merged.code == 0 else None
+
+
+async def commit_merge(
+    mirror: Mirror, tree: str, parents: tuple[str, str], message: str, author: Signature, at: datetime
+) -> str:
+    """The SHA of a merge of two commits to a tree, with all contents there that differ from either of them.
+
+    :raises CodeAccessError: such contents could not be fetched.
+    """
+    for parent in parents:
+        await fetch_changed(mirror, parent, tree)
+    first, second = parents
+    return await mirror.commit_tree(first, tree, message, author, at, merged=second)
+
+
+async def fetch_changed(mirror: Mirror, old: str, new: str) -> None:
+    """Fetch the contents of all files that differ between two commits or trees, as far as they are not too large.
+
+    :raises CodeAccessError: the remote was not reached or denies access.
+    """
+    changed = {blob for entry in await list_changes(mirror.git, old, new) for blob in entry.blobs}
+    if changed:
+        await mirror.available(changed)
+
+
+async def has_same_change(mirror: Mirror, base: str, one: str, other: str) -> bool:
+    """Whether two heads change the same files of their base in the same way, byte for byte.
+
+    Where the base changed these files between, they do not; nor where a head has several bases.
+
+    :param base: the newest commit of the base branch; the mirror has it and both heads.
+    """
+    changes = list[list[Entry]]()
+    for head in (one, other):
+        bases = await mirror.git.run("merge-base", "--all", "--end-of-options", base, head, expect=(0, 1))
+        if len(shas := bases.stdout.decode().split()) != 1:
+            return False
+        changes.append(await list_changes(mirror.git, shas[0], head))
+    return changes[0] == changes[1]
+
+
+async def list_own_commits(mirror: Mirror, base: str, head: str, most: int) -> dict[str, tuple[str, ...]] | None:
+    """The commits of a head that its base does not have, with their parents; None if they are too many."""
+    options = ("--parents", f"--max-count={most + 1}")
+    listed = await mirror.git.run("rev-list", *options, "--end-of-options", head, f"^{base}")
+    found = [line.split() for line in listed.stdout.decode().splitlines()]
+    return None if len(found) > most else {sha: tuple(parents) for sha, *parents in found}
+
+
+async def _merge(mirror: Mirror, one: str, other: str) -> GitOutput:
+    return await mirror.git.run(
+        "merge-tree", "--write-tree", "--no-messages", one, other, expect=(0, 1), settings={"merge.renames": "false"}
+    )
+
+
+async def _fetch_what_both_changed(mirror: Mirror, one: str, other: str) -> None:
+    bases = await mirror.git.run("merge-base", "--all", "--end-of-options", one, other, expect=(0, 1))
+    wanted = set[str]()
+    for base in bases.stdout.decode().split():
+        changed = [{entry.path: entry for entry in await list_changes(mirror.git, base, side)} for side in (one, other)]
+        for path in changed[0].keys() & changed[1].keys():
+            both = (changed[0][path], changed[1][path])
+            wanted |= {blob for entry in both for blob in entry.blobs}
+    if wanted:
+        await mirror.available(wanted)

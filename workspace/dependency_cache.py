@@ -24,9 +24,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from workspace.safe_copy import NotCopied, PathParts, Size, copy_folder
+from workspace.safe_copy import NotCopied, PathParts, Size, copy_folder, remove_tree
 from workspace.sandbox.accounts import UnixAccount
-from workspace.temporary import remove_tree
 
 KEPT: tuple[PathParts, ...] = tuple(
     tuple(path.split("/"))

@@ -8,16 +8,15 @@ from itertools import takewhile
 
 from domain.github.commits import Signature
 from domain.runs.patches import LIMITS, NO_CHANGES, Areas, ChangeSet, PatchLimits, Violation, select_blocking
-from workspace import commits
-from workspace.history import History
+from workspace.commits import Commits
 from workspace.objects import Objects
 from workspace.patches import edits, patching
 from workspace.patches.edits import TextEdit
-from workspace.patches.errors import PatchRefused
 from workspace.patches.patching import restore_returns
+from workspace.patches.refusals import PatchRefused
 from workspace.patches.tree import FileTree, load_tree
 from workspace.patches.validation import JudgedPatch, judge, validate
-from workspace.snapshot import Snapshot
+from workspace.snapshot import History, Snapshot
 
 # Fixed, so that the same diffs make the same commits wherever they are applied. These commits are never pushed.
 _AUTHOR = Signature(name="forge", email="forge@localhost")
@@ -138,8 +137,7 @@ class Draft:
         whole = self._whole.then(judged.change)
         if wrong := select_blocking(await self._validate(whole, self._areas)):
             return JudgedPatch(None, tuple(wrong))
-        git = self.objects.git
-        commit = await commits.commit_change(git, self.head, judged.change, _MESSAGE, _AUTHOR, _AT)
+        commit = await Commits(self.objects.git).commit_change(self.head, judged.change, _MESSAGE, _AUTHOR, _AT)
         self._steps.append(_Step(edit, whole, commit))
         return judged
 

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from itertools import groupby
 
 from domain.paths import is_lock, is_source, is_test, may_run, runs_as_text
 from domain.review.changes import FileChange, SkippedFile
-from workspace.attributes import Attributes
-from workspace.copies import is_vendored
 from workspace.diff import (
     EXECUTABLE,
     LINK,
@@ -18,10 +17,34 @@ from workspace.diff import (
     Entry,
     Patch,
     Skipped,
+    is_built,
+    is_vendored,
+    looks_binary,
     to_file_change,
     to_printable,
 )
-from workspace.encoding import is_built, looks_binary
+
+_MOST_RULES = 500
+
+
+class Attributes:
+    """What the ``.gitattributes`` files of the merge base say, read as data.
+
+    :param files: directory ("" or ending in a slash) → content. Deeper files and later lines win (gitattributes(5)).
+    """
+
+    def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
+        ordered = sorted((files or {}).items(), key=lambda item: item[0].count("/"))
+        rules = [rule for directory, content in ordered for rule in _rules(directory, content)]
+        self._rules = rules[:_MOST_RULES]
+
+    def of(self, path: str, name: str) -> bool | None:
+        """Whether an attribute is set (True), unset (False) or not mentioned (None)."""
+        for rule in reversed(self._rules):
+            if name in rule.values and rule.matches(path):
+                return rule.values[name]
+        return None
+
 
 _BINARY_SUFFIXES = """
     png jpg jpeg gif bmp ico webp avif heic tiff psd mp3 mp4 m4a m4v mov avi mkv webm ogg wav flac pdf zip gz tgz bz2
@@ -236,7 +259,8 @@ def choose(
         elif len(look) >= limits.files:
             skipped.append(_skip(entry, f"more than {limits.files:,} files changed"))
         else:
-            look.append(_without_special_base(entry))
+            # A link or submodule that became a file is shown as all new.
+            look.append(entry if entry.letter != "T" else replace(entry, old_blob=None))
     return look, skipped
 
 
@@ -254,11 +278,6 @@ def _kind(name: str) -> int:
 def _skip(entry: Entry, reason: str) -> Skipped:
     """Skips an entry that should be reviewed; a deleted file does not matter, because nothing of it is left."""
     return Skipped(entry.name, reason, matters=not _is_deletion(entry))
-
-
-def _without_special_base(entry: Entry) -> Entry:
-    """A link or submodule that became a file is shown as all new."""
-    return entry if entry.letter != "T" else replace(entry, old_blob=None)
 
 
 def within_sizes(
@@ -332,3 +351,71 @@ def _summary(skipped: Collection[Skipped], named: int) -> Iterator[SkippedFile]:
         if (more := len(names) - named) > 0:
             path = f"{more:,} more file{'s' if more > 1 else ''}"
             yield SkippedFile(path=path, reason=reason, matters=not minor)
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeRule:
+    """One line of a ``.gitattributes`` file. A value of ``None`` takes a setting back."""
+
+    directory: str
+    pattern: str
+    values: Mapping[str, bool | None]
+
+    def matches(self, path: str) -> bool:
+        inside = path.removeprefix(self.directory)
+        if self.directory and inside == path:
+            return False
+        if "/" not in self.pattern:
+            return fnmatchcase(inside.rsplit("/", 1)[-1], self.pattern)
+        return _match_glob(self.pattern.lstrip("/").split("/"), inside.split("/"))
+
+
+_READ = frozenset({"linguist-generated", "linguist-vendored", "diff"})
+
+
+def _rules(directory: str, content: bytes) -> Iterator[AttributeRule]:
+    for line in content[:100_000].decode("utf-8", "replace").splitlines():
+        words = line.split()
+        if len(words) < 2 or words[0].startswith(("#", "!", "[attr]", '"')) or words[0].endswith("/"):
+            continue
+        values = dict(_value(word) for word in _expand_macros(words[1:]))
+        if known := {name: value for name, value in values.items() if name in _READ}:
+            yield AttributeRule(directory, re.sub(r"\\(.)", r"[\1]", words[0]), known)
+
+
+def _expand_macros(words: Sequence[str]) -> Iterator[str]:
+    """``binary`` is git's built-in macro for ``-diff -merge -text``."""
+    for word in words:
+        yield from ("-diff",) if word == "binary" else (word,)
+
+
+def _value(word: str) -> tuple[str, bool | None]:
+    if word.startswith("!"):
+        return word[1:], None
+    if word.startswith("-"):
+        return word[1:], False
+    name, _, value = word.partition("=")
+    return name, value.lower() not in {"false", "no", "0"}
+
+
+def _match_glob(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+    """Whether path components match those of a pattern; ``**`` stands for any number.
+
+    The time is never exponential, because only the latest ``**`` is retried.
+    """
+    at = place = 0
+    star = retry = -1
+    while place < len(parts):
+        if at < len(pattern) and pattern[at] == "**":
+            star, retry = at, place
+            at += 1
+            if at == len(pattern):
+                return True
+        elif at < len(pattern) and fnmatchcase(parts[place], pattern[at]):
+            at, place = at + 1, place + 1
+        elif star >= 0:
+            retry += 1
+            at, place = star + 1, retry
+        else:
+            return False
+    return at == len(pattern)

@@ -108,7 +108,10 @@ async def open_local(
     with tempfile.TemporaryDirectory(prefix="forge-") as folder:
         git = await _borrow(place, Path(folder), program)
         merge_base = await Objects(git).merge_base(base_commit, head)
-        title = await _read_title(git, merge_base, head)
+        shown = await git.run(
+            "log", "--reverse", "--no-merges", "--format=%s", "--end-of-options", f"{merge_base}..{head}"
+        )
+        title = shown.stdout.decode(errors="replace").partition("\n")[0]
         left_out: list[Skipped] = []
         if working_tree and place.top is not None:
             settings = await _read_settings(theirs, path)
@@ -117,11 +120,6 @@ async def open_local(
             if tree != await _tree_of(git, head):
                 head = tree
         yield LocalRepository(git, merge_base, head, left_out, place.top, title)
-
-
-async def _read_title(git: Git, merge_base: str, head: str) -> str:
-    shown = await git.run("log", "--reverse", "--no-merges", "--format=%s", "--end-of-options", f"{merge_base}..{head}")
-    return shown.stdout.decode(errors="replace").partition("\n")[0]
 
 
 async def _resolve_base(git: Git, path: Path, base: str | None) -> str:
@@ -250,17 +248,14 @@ class _WorkingTree:
     async def index(self, head: str) -> str:
         """The tree of what is staged."""
         try:
-            if (staged := self._find_index()).is_file():
+            # The index of the next commit; ``git commit -a`` and ``git commit FILE`` give another one to their hooks.
+            if (staged := (self._top / (os.environ.get("GIT_INDEX_FILE") or self._place.index))).is_file():
                 shutil.copy2(staged, self._index)
             return (await self._run("write-tree", "--missing-ok")).decode().strip()
         except CodeAccessError as error:
             raise LocalError(
                 "What is staged cannot be read.", "Finish a merge that is under way, or leave out --staged."
             ) from error
-
-    def _find_index(self) -> Path:
-        """The index of the next commit; ``git commit -a`` and ``git commit FILE`` give another one to their hooks."""
-        return self._top / (os.environ.get("GIT_INDEX_FILE") or self._place.index)
 
     async def _list_changed(self, head: str) -> list[bytes]:
         """Tracked files that differ from the index, and files that are neither tracked nor ignored."""

@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -15,15 +15,17 @@ from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 from domain.errors import CodeAccessError, CommitGone
-from domain.github.commits import CommitDraft, Signature
 from domain.review.changes import Change
-from domain.runs.patches import ChangeSet
-from workspace import commits
-from workspace.commits import CannotCommit, CommitDescription, ListedCommit
+from workspace.commits import (
+    BranchMoved,
+    CannotCommit,
+    Commits,
+    Pushed,
+    PushOutcome,
+    parse_outcome,
+)
 from workspace.diff import DEFAULT, DiffLimits
 from workspace.git import Git, GitOutput, TooLarge, read_stderr
-from workspace.objects import Objects
-from workspace.push_result import BranchMoved, Pushed, PushOutcome, parse_outcome
 
 GIGABYTE = 1_000_000_000
 
@@ -74,7 +76,14 @@ class Mirrors:
         :param clone_url: http or https, without credentials.
         :param authorization: the value of an ``Authorization`` header; it is kept in memory only.
         """
-        _check_url(clone_url)
+        parts = urlsplit(clone_url)
+        if (
+            parts.scheme not in {"http", "https"}
+            or not parts.hostname
+            or parts.username
+            or re.search(r"[\s\x00-\x1f]", clone_url)
+        ):
+            raise CodeAccessError("The address of the repository is not a plain http or https address.")
         mirror = Mirror(self, repository_id, clone_url, authorization)
         async with self.exclusive(repository_id) as lock:
             if not _is_whole(mirror.path):
@@ -183,7 +192,7 @@ class Mirrors:
                     shutil.rmtree(path, ignore_errors=True)
 
 
-class Mirror(Objects):
+class Mirror(Commits):
     """The mirror of one repository, for one run. It has commits and trees, and fetches blobs when they are needed."""
 
     absent = "its content is larger than Forge fetches"
@@ -288,45 +297,6 @@ class Mirror(Objects):
                 half = len(part) // 2
                 waiting += [some for some in (part[:half], part[half:]) if some and len(part) > 1]
 
-    async def commit(
-        self,
-        parent: str,
-        files: Mapping[str, bytes],
-        message: str,
-        author: Signature,
-        at: datetime,
-    ) -> str:
-        """A new commit on top of ``parent`` with some of its files replaced; see :func:`workspace.commits.commit`."""
-        return await commits.commit(self.git, parent, files, message, author, at)
-
-    async def commit_change(self, parent: str, change: ChangeSet, message: str, author: Signature, at: datetime) -> str:
-        """A new commit on top of ``parent`` with a change made; see :func:`workspace.commits.commit_change`."""
-        return await commits.commit_change(self.git, parent, change, message, author, at)
-
-    async def commit_tree(self, parent: str, tree: str, message: str, author: Signature, at: datetime) -> str:
-        """A new commit on top of ``parent`` with the files of a tree; see :func:`workspace.commits.commit_tree`."""
-        return await commits.commit_tree(self.git, parent, tree, message, author, at)
-
-    async def draft_again(self, sha: str) -> CommitDraft:
-        """A commit as it could be made anew elsewhere; see :func:`workspace.commits.draft_again`."""
-        return await commits.draft_again(self.git, sha)
-
-    async def describe_contents(self, base: str, head: str, names: Collection[str]) -> list[str]:
-        """What becomes of these files, exactly; see :func:`workspace.commits.describe_contents`."""
-        return await commits.describe_contents(self.git, base, head, names)
-
-    async def list_new(self, sha: str, known: Sequence[str]) -> list[str]:
-        """The commits that lead to one and that others do not lead to, oldest first."""
-        return await commits.list_new(self.git, sha, known)
-
-    async def describe(self, sha: str) -> CommitDescription:
-        """What a commit says about itself."""
-        return await commits.describe(self.git, sha)
-
-    async def list_commits(self, since: str, until: str, trailer: str, most: int) -> list[ListedCommit]:
-        """The commits of a range, oldest first; see :func:`workspace.commits.list_commits`."""
-        return await commits.list_commits(self.git, since, until, trailer, most)
-
     async def list_first_parents(self, since: str, until: str, most: int) -> list[tuple[str, str]]:
         """The commits of ``until`` that ``since`` does not have, without those that merges brought; the newest first.
 
@@ -346,10 +316,6 @@ class Mirror(Objects):
         """The tree of a commit of the mirror: the same for the same files, whoever committed them."""
         found = await self.git.run("rev-parse", "--verify", "--end-of-options", f"{sha}^{{tree}}")
         return found.stdout.decode().strip()
-
-    async def follows(self, sha: str, ancestor: str) -> bool:
-        """Whether a commit is another one or descends from it; the mirror has both."""
-        return await commits.follows(self.git, sha, ancestor)
 
     async def push(self, sha: str, branch: str, expected: str | None) -> PushOutcome:
         """Move a branch of the remote forward to a commit, if it is still at the expected one.
@@ -402,8 +368,7 @@ class Mirror(Objects):
             raise CannotCommit("That is not the name of a branch.")
         if expected is None:
             return
-        follows = await self.git.run("merge-base", "--is-ancestor", "--end-of-options", expected, sha, expect=(0, 1))
-        if follows.code != 0:
+        if not await self.follows(sha, expected):
             raise CannotCommit(f"{sha[:10]} does not follow {expected[:10]}: it would overwrite what is there.")
 
     async def _list_missing(self, commits: Iterable[str]) -> list[str]:
@@ -477,17 +442,6 @@ def _explain_push(error: CodeAccessError) -> CodeAccessError:
             "Check that the App is installed on the repository and may write its contents.",
         )
     return error
-
-
-def _check_url(url: str) -> None:
-    parts = urlsplit(url)
-    if (
-        parts.scheme not in {"http", "https"}
-        or not parts.hostname
-        or parts.username
-        or re.search(r"[\s\x00-\x1f]", url)
-    ):
-        raise CodeAccessError("The address of the repository is not a plain http or https address.")
 
 
 def _is_whole(path: Path) -> bool:

@@ -4,28 +4,30 @@ import asyncio
 import hashlib
 import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from domain.errors import CodeAccessError
 from domain.globs import matches
 from domain.paths import is_source, is_test
 from domain.review.changes import Change, FileChange, FileVersions
-from workspace.attributes import Attributes
-from workspace.copies import is_vendored, list_marks
 from workspace.diff import (
     DEFAULT,
     DiffLimits,
     Entry,
     Patch,
     Skipped,
+    is_vendored,
+    list_marks,
+    looks_binary,
     pair_renames,
     parse_patch,
     parse_raw,
     to_printable,
     to_touched,
+    to_utf8,
 )
-from workspace.encoding import looks_binary, to_utf8
 from workspace.file_selection import (
+    Attributes,
     adds_runnable,
     choose,
     is_doubtful,
@@ -39,34 +41,6 @@ from workspace.file_selection import (
 from workspace.git import MEGABYTE, Git, TooLarge, Unrelated
 
 _DIFF = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "-O/dev/null", "--ignore-submodules=none")
-
-
-class Code(Protocol):
-    """A repository that a change and its contents can be read from."""
-
-    async def change(self, merge_base: str, head: str, limits: DiffLimits = DEFAULT) -> Change:
-        """What differs between two commits (or trees), with hunks as GitHub numbers them."""
-        ...
-
-    async def versions(self, files: Iterable[FileChange]) -> dict[str, FileVersions]:
-        """The contents of changed text files on both sides, by path at head."""
-        ...
-
-    async def read(self, tree: str, paths: Sequence[str], most: int = MEGABYTE) -> dict[str, bytes]:
-        """Files of a commit or tree by path, if they exist there and are smaller than so many bytes."""
-        ...
-
-    async def read_matching(self, tree: str, patterns: Sequence[str], most: int) -> dict[str, bytes]:
-        """Small files of a commit or tree whose path matches a glob, by path; at most so many."""
-        ...
-
-    async def packages(self, tree: str) -> tuple[str, ...]:
-        """The names of top-level packages and modules that Python code of a commit or tree can import."""
-        ...
-
-    async def has_tests(self, tree: str) -> bool:
-        """Whether a commit or tree holds a test of its own."""
-        ...
 
 
 class _Readable(NamedTuple):
@@ -137,7 +111,9 @@ class Objects:
         there = await self._find_marks(merge_base, entries)
         look, _ = await asyncio.to_thread(choose, entries, Attributes(), limits, there)
         sizes = await self._sizes({*_blobs(look), *_blobs(candidates), *attribute_files.values()})
-        attributes = await self._attributes(attribute_files, sizes)
+        small = {directory: blob for directory, blob in attribute_files.items() if sizes.get(blob, MEGABYTE) < MEGABYTE}
+        contents = await self.contents(set(small.values()))
+        attributes = Attributes({directory: contents[blob] for directory, blob in small.items()})
         entries = await self._pair_renames(merge_base, head, entries, candidates, sizes)
 
         look, skipped = await asyncio.to_thread(choose, entries, attributes, limits, there)
@@ -292,11 +268,6 @@ class Objects:
             if path and meta.startswith(b"100"):
                 found[path.decode()] = meta.decode().split(" ")[2]
         return found
-
-    async def _attributes(self, files: Mapping[str, str], sizes: Mapping[str, int]) -> Attributes:
-        small = {directory: blob for directory, blob in files.items() if sizes.get(blob, MEGABYTE) < MEGABYTE}
-        contents = await self.contents(set(small.values()))
-        return Attributes({directory: contents[blob] for directory, blob in small.items()})
 
     async def _pair_renames(
         self, old: str, new: str, entries: Sequence[Entry], candidates: Sequence[Entry], sizes: Mapping[str, int]

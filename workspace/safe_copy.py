@@ -1,16 +1,20 @@
-"""Opens and copies what untrusted code left in a folder: no link leads out of it, and nothing waits."""
+"""Opens and copies what untrusted code left in a folder, through no link, and makes folders that are temporary."""
 
+import asyncio
+import contextlib
 import errno
 import os
+import shutil
 import stat
+import subprocess
+import tempfile
 import threading
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from workspace.sandbox.accounts import UnixAccount
-from workspace.temporary import run_to_end
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
@@ -136,7 +140,8 @@ class _Copy:
             raise NotCopied(f"it holds more than {_DEPTH} folders within each other")
         for name in os.listdir(source):
             below = (*place, name)
-            if only and not _is_wanted(below, only):
+            # Whether a path is wanted, or leads to one that is.
+            if only and not any(wanted[: len(below)] == below for wanted in only):
                 continue
             try:
                 self._entry(source, target, below, frozenset() if below in only else only)
@@ -151,7 +156,11 @@ class _Copy:
         if found.st_uid != self._owner:
             raise NotCopied(f"{_show_place(place)} belongs to somebody else")
         is_file = stat.S_ISREG(found.st_mode)
-        self._count(found.st_size if is_file else _BLOCK)
+        self.size += Size(-(-(found.st_size if is_file else _BLOCK) // _BLOCK) * _BLOCK, 1)
+        if self.size.exceeds(self._most):
+            raise NotCopied(f"it holds more than {self._most.bytes:,} bytes or {self._most.files:,} files")
+        if self.stop.is_set():
+            raise NotCopied("it was stopped")
         if is_file:
             self._file(source, target, place, found)
         elif stat.S_ISDIR(found.st_mode):
@@ -194,18 +203,6 @@ class _Copy:
             os.fchown(opened, self._account.uid, self._account.gid)
         os.fchmod(opened, mode & stat.S_IRWXU)
 
-    def _count(self, size: int) -> None:
-        self.size += Size(-(-size // _BLOCK) * _BLOCK, 1)
-        if self.size.exceeds(self._most):
-            raise NotCopied(f"it holds more than {self._most.bytes:,} bytes or {self._most.files:,} files")
-        if self.stop.is_set():
-            raise NotCopied("it was stopped")
-
-
-def _is_wanted(place: PathParts, only: frozenset[PathParts]) -> bool:
-    """Whether a path is wanted, or leads to one that is."""
-    return any(wanted[: len(place)] == place for wanted in only)
-
 
 def _stays_inside(leads_to: str, depth: int) -> bool:
     """Whether a link leads to something in the folder, if the links on its way do.
@@ -239,3 +236,59 @@ def _copy_contents(original: int, copy: int, size: int) -> None:
 def _show_place(place: PathParts) -> str:
     """A path in one line of ASCII, whatever its names hold."""
     return ascii("/".join(place))[:200]
+
+
+@contextlib.contextmanager
+def temporary_folder(purpose: str) -> Generator[Path]:
+    """A fresh folder, removed at the end with everything in it."""
+    path = Path(tempfile.mkdtemp(prefix=f"{_mine()}{os.getpid()}-{purpose}-")).resolve()
+    try:
+        yield path
+    finally:
+        remove_tree(path)
+
+
+def sweep() -> int:
+    """Remove the folders of processes that were killed. Returns how many there were."""
+    swept = 0
+    for folder in Path(tempfile.gettempdir()).glob(f"{_mine()}*"):
+        with contextlib.suppress(FileNotFoundError):
+            owner = folder.name.removeprefix(_mine()).partition("-")[0]
+            if os.geteuid() in (0, folder.lstat().st_uid) and not Path(f"/proc/{owner}").exists():
+                remove_tree(folder)
+                swept += 1
+    return swept
+
+
+def _mine() -> str:
+    """The prefix of the names, with the PID namespace: process numbers are unique only within it."""
+    try:
+        return f"forge-{Path('/proc/self/ns/pid').stat().st_ino}-"
+    except OSError:
+        return "forge-0-"
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder, whatever is in it."""
+    try:
+        shutil.rmtree(folder)
+    except (OSError, RecursionError):
+        # Not accessible, or nested deeper than Python can follow. Root can access everything, and must not change the
+        # rights of files that somebody else may have put there.
+        commands = [["rm", "-rf"]] if os.geteuid() == 0 else [["chmod", "-R", "u+rwx"], ["rm", "-rf"]]
+        for command in commands:
+            subprocess.run([*command, "--", str(folder)], check=False, stderr=subprocess.DEVNULL)
+
+
+async def run_to_end(work: Callable[[], None], stop: threading.Event) -> None:
+    """Run this in a thread. If it is cancelled, it stops the work and waits for the thread.
+
+    :param work: ends soon after ``stop`` is set.
+    """
+    task = asyncio.create_task(asyncio.to_thread(work))
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.gather(task, return_exceptions=True)
+        raise

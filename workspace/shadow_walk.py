@@ -16,8 +16,8 @@ from domain.review.findings import Severity
 from domain.runs.patches import EXECUTABLE, REGULAR, Constraint, PatchLimits, Violation
 from workspace.diff import LINK, MODULE
 from workspace.objects import name_blob
-from workspace.patches import path_rules
-from workspace.patches.errors import violation
+from workspace.patches import refusals
+from workspace.patches.refusals import violation
 from workspace.safe_copy import open_file, open_folder, open_folders
 
 MOST_BYTES = 64 << 20
@@ -73,7 +73,7 @@ class CommittedFiles:
     folders: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        folders = frozenset(folder for path in self.files for folder in path_rules.folders(path))
+        folders = frozenset(folder for path in self.files for folder in refusals.folders(path))
         object.__setattr__(self, "folders", folders)
 
 
@@ -202,7 +202,7 @@ class Walk:
     # --- what is in them -----------------------------------------------------------------------------------
 
     def _take(self, opened: int, name: str, path: str) -> None:
-        if path_rules.is_git(name):
+        if refusals.is_git(name):
             message = "A file or folder of this name decides what git does, and is never read."
             return self.report(path, "path", Severity.critical, message, "Remove it; Forge commits the changes itself.")
         try:
@@ -239,7 +239,7 @@ class Walk:
             self._read(opened, name, path, found, known)
 
     def _take_new(self, opened: int, name: str, path: str) -> None:
-        if wrong := path_rules.find_mistake(path):
+        if wrong := refusals.find_mistake(path):
             advice = "Give it a plain name, or remove it."
             return self.report(path, "path", Severity.error, f"The path {wrong}.", advice)
         self._count()
@@ -297,7 +297,7 @@ class Walk:
                 return None
             if known.mode == LINK:
                 return self.report_special(path, known.mode)
-            if wrong := path_rules.find_mistake(path):
+            if wrong := refusals.find_mistake(path):
                 return self.report(path, "path", Severity.error, f"The path {wrong}.", "Leave the file as it was.")
         self.found[path] = file
         self._bytes_left -= len(file.content)

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.review.changes import TouchedFile
-from workspace.diff import Entry, parse_raw
-from workspace.encoding import looks_binary, to_utf8
+from workspace.diff import Entry, looks_binary, parse_raw, to_utf8
 from workspace.git import MEGABYTE, TooLarge
 from workspace.objects import Objects
 
@@ -39,7 +38,13 @@ async def list_transient(code: Objects, merge_base: str, head: str) -> tuple[tup
     commit.
     """
     try:
-        commits = _commits(await _read_log(code, merge_base, head))
+        done = await code.git.run(
+            *("log", "--no-merges", "--reverse", f"--max-count={_MOST_COMMITS + 1}", "--format=commit %H"),
+            *("-r", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"),
+            *("--ignore-submodules=none", "--end-of-options", f"{merge_base}..{head}", "--"),
+            most=64 * MEGABYTE,
+        )
+        commits = _commits(done.stdout)
     except TooLarge:
         return (), False
     if len(commits) < 2:
@@ -78,16 +83,6 @@ async def list_unreviewed(
         if added:
             found.append(TransientFile(file.path, lines, added, known))
     return tuple(found), len(texts) == len(wanted)
-
-
-async def _read_log(code: Objects, merge_base: str, head: str) -> bytes:
-    done = await code.git.run(
-        *("log", "--no-merges", "--reverse", f"--max-count={_MOST_COMMITS + 1}", "--format=commit %H"),
-        *("-r", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"),
-        *("--ignore-submodules=none", "--end-of-options", f"{merge_base}..{head}", "--"),
-        most=64 * MEGABYTE,
-    )
-    return done.stdout
 
 
 def _commits(logged: bytes) -> list[list[Entry]]:

@@ -10,9 +10,8 @@ from agents.llm.ask import ModelResult
 from agents.loop.turns import Assignment
 from agents.prompts import load_prompt
 from domain.paths import is_test
-from domain.runs.patches import ChangeSet, Violation
+from domain.runs.patches import MOST_TESTS, ChangeSet, Violation, Worked
 from domain.runs.plan import LONGEST_WORDS
-from domain.runs.task_result import MOST_TESTS, Worked
 from domain.text.redaction import Redact
 from domain.value import Value
 

@@ -1,31 +1,30 @@
-"""The implementer: its task (framed as data), its tools, and its loop on a draft."""
+"""The implementer: its task (framed as data), its tools, and its loop on a draft, which follows what the loop did."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Self
 
 from pydantic import model_validator
 
-from agents.coding.baseline import render_baseline
-from agents.coding.recovery import RecoveryTask, load_recovery_instructions, render_recovery
-from agents.loop.loop import Agent
-from agents.loop.tools.checks import CheckDraft, make_check_tools
-from agents.loop.tools.edits import make_edit_tools
+from agents.coding.recovery import RecoveryTask, load_recovery_instructions, render_baseline, render_recovery
+from agents.loop.loop import Agent, Steps, Use
+from agents.loop.tools.edits import make_edit_tools, parse_edit
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.history import make_history_tools
-from agents.loop.tools.run_tests import Test, make_run_tests
-from agents.loop.tools.tool import Tool
-from agents.loop.turns import Assignment
-from agents.prompts import load_prompt, note_omitted, quote_lines
+from agents.loop.tools.tool import Result, Tool
+from agents.loop.tools.verification import CheckDraft, Test, make_check_tools, make_run_tests
+from agents.loop.turns import Assignment, CompletedTurn, Turn
+from agents.prompts import frame_data, load_prompt, note_omitted, quote_lines
 from agents.prompts.conventions import render_conventions, render_elsewhere
-from agents.review.model.questions import frame_data
 from domain.review.reading import NO_CONVENTIONS, Conventions
-from domain.runs.baseline import Baseline
+from domain.runs.earlier_tests import Baseline
+from domain.runs.patches import ChangeSet, RequiredFix, Worked, find_mistakes
 from domain.runs.plan import Plan, Task, TaskId, Words
-from domain.runs.task_result import RequiredFix, Worked, find_mistakes
 from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
 from domain.value import Value
-from workspace.draft import Draft
+from workspace.draft import Draft, Edit
+from workspace.patches.refusals import PatchRefused
 
 _MESSAGE, _PLACE = 2_000, 300  # characters of each that are shown
 _TO_FIX = 24_000  # characters of all problems together
@@ -246,3 +245,66 @@ def _render_place(item: RequiredFix, redact: Redact) -> str:
     path, rule = (redact(flatten_text(text))[:_PLACE] for text in (item.path, item.rule))
     line = "" if item.line is None else f":{item.line}"
     return f"{item.id} {path}{line} {rule}".strip()
+
+
+async def carry_over(draft: Draft, left: ChangeSet) -> Sequence[Edit]:
+    """What a draft holds from the beginning: what was left of an earlier one, if it may still be changed so."""
+    if not left.files:
+        return ()
+    try:
+        await draft.replay([left])
+    except PatchRefused:
+        return ()
+    return (left,)
+
+
+def list_edits(past: Sequence[CompletedTurn]) -> list[Edit]:
+    """The applied edits in order; together they turn the base into the draft."""
+    pairs = chain.from_iterable(zip(each.turn.uses, each.results, strict=True) for each in past)
+    taken = ((use, result.change) for use, result in pairs if not result.is_error)
+    found = (change or parse_edit(use.tool, use.arguments) for use, change in taken)
+    return [edit for edit in found if edit is not None]
+
+
+class OnDraft:
+    """Runs the steps of a loop whose tools change a draft, and keeps the draft in line with the loop's past.
+
+    It applies a journaled step again, and undoes a step that was interrupted.
+
+    :param start: edits that were applied before the loop began.
+    """
+
+    def __init__(self, steps: Steps, draft: Draft, start: Sequence[Edit] = ()) -> None:
+        self._steps = steps
+        self._draft = draft
+        self._start = start
+
+    async def load_earlier(self) -> Sequence[CompletedTurn]:
+        """The earlier turns; none if one of their edits may no longer be applied.
+
+        The agent then starts again, and its tools say what is wrong.
+        """
+        earlier = await self._steps.load_earlier()
+        try:
+            await self._draft.replay([*self._start, *list_edits(earlier)])
+        except PatchRefused:
+            return ()
+        return earlier
+
+    async def reason(self, past: Sequence[CompletedTurn]) -> Turn:
+        """The model's next turn."""
+        return await self._steps.reason(past)
+
+    async def act(self, past: Sequence[CompletedTurn], turn: Turn, use: Use) -> CompletedTurn:
+        """The turn with the results of its tools.
+
+        :raises PatchRefused: an earlier edit may no longer be applied.
+        """
+
+        async def on_draft() -> Sequence[Result]:
+            await self._draft.replay([*self._start, *list_edits(past)])
+            return await use()
+
+        exchange = await self._steps.act(past, turn, on_draft)
+        await self._draft.replay([*self._start, *list_edits([*past, exchange])])
+        return exchange

@@ -6,16 +6,15 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agents.coding.baseline import render_baseline
+from agents.coding.recovery import render_baseline
 from agents.loop.loop import Agent
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.history import make_history_tools
 from agents.loop.turns import Assignment
-from agents.prompts import load_prompt, note_omitted
+from agents.prompts import flatten_markdown, frame_data, load_prompt, note_omitted
 from agents.prompts.conventions import render_conventions, render_elsewhere
-from agents.review.model.questions import flatten_markdown, frame_data
 from domain.review.reading import NO_CONVENTIONS, Conventions
-from domain.runs.baseline import Baseline
+from domain.runs.earlier_tests import Baseline
 from domain.runs.plan import Plan, Planned, find_mistakes
 from domain.text.escaping import flatten_text, strip_invisible
 from domain.text.redaction import Redact
@@ -42,7 +41,6 @@ _ATTRIBUTE = r"""\s++[A-Za-z_:][\w.:-]*+(?:\s*+=\s*+(?:[^\s"'=<>`]++|'[^']*+'|"[
 _DECLARED = re.compile(r"<\?.{0,1000}?\?>|<![A-Za-z][^>]{0,1000}>", re.DOTALL)
 _TAG = re.compile(rf"<([A-Za-z][A-Za-z0-9-]*+)(?:{_ATTRIBUTE}){{1,30}}+\s*+/?>")
 _GAP = re.compile(r"\n[ \t]*+\n(?:[ \t]*+\n)++")
-
 
 Writers = Annotated[tuple[int, ...], Field(default=())]
 """The accounts that wrote or edited a text, with :data:`domain.github.commits.AN_APP`; no model sees them.

@@ -1,4 +1,4 @@
-"""Tells an agent that gave up in disguise what it did, what was tried since, and how to go on otherwise."""
+"""Tells an agent how commands ended before any change, and, if it gave up in disguise, how to go on otherwise."""
 
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
@@ -7,11 +7,14 @@ from itertools import chain, pairwise
 from agents.prompts import load_prompt, quote_lines
 from domain.globs import matches
 from domain.review.avoidance import INSTEAD, LEGITIMATE
+from domain.runs.earlier_tests import Baseline
 from domain.runs.patches import ChangedFile, ChangeSet
 from domain.runs.recovery import HiddenFailure, RecoveryAttempt, Strategy
 from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
 from domain.value import Value
+
+_LINE, _NAMED = 200, 20  # characters of each line, failed tests that are named
 
 _SHOWN, _LONGEST = 20, 2_000  # places of each attempt, and characters of an answer
 _FILES, _DIFF, _AROUND = 5, 8_000, 12  # files that were damaged, characters of each, lines around what was taken away
@@ -117,3 +120,33 @@ def _describe_damage(file: ChangedFile) -> DamagedFile:
     before, after = ((side or b"").decode(errors="replace").splitlines() for side in (file.before, file.after))
     diff = "\n".join(unified_diff(before, after, "before", "now", n=_AROUND, lineterm=""))
     return DamagedFile(path=file.path, diff=diff if len(diff) <= _DIFF else f"{diff[:_DIFF]}\n[the rest is left out]")
+
+
+def render_baseline(baseline: Baseline | None, redact: Redact, *, says_words: bool) -> Iterator[str]:
+    """A part of an agent's assignment; nothing where nothing is known.
+
+    :param says_words: whether the agent may see what the repository's commands print, and what its tests are called.
+    """
+    if baseline is None or not (baseline.commands or baseline.lacks):
+        return
+    yield "== before any change"
+    if baseline.lacks:
+        yield f"The tests show nothing where they run{f': {_flatten(baseline.lacks, redact)}' if says_words else '.'}"
+        if not baseline.is_runnable:
+            yield "Nobody can run them for you."
+            return
+    for command in baseline.commands:
+        ended = "succeeds" if command.is_successful else "fails already"
+        yield f"- {command.kind}: `{_flatten(command.line, redact)}` {ended} after {command.seconds:.0f} s"
+    if baseline.passed or baseline.failing:
+        yield f"Tests that pass: {baseline.passed:,}. Tests that fail already: {len(baseline.failing):,}."
+    else:
+        yield "How many tests there are is not known: their command leaves no report that is read."
+    if baseline.failing and says_words:
+        yield "Leave these as they are, unless the task is about them:"
+        yield from (f"- {_flatten(name, redact)}" for name in baseline.failing[:_NAMED])
+
+
+def _flatten(text: str, redact: Redact) -> str:
+    line = redact(flatten_text(text))
+    return line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"

@@ -6,14 +6,12 @@ from functools import partial
 from agents.loop.loop import Agent
 from agents.loop.tools.files import make_file_tools
 from agents.loop.turns import Assignment
-from agents.prompts import load_prompt, quote_lines
-from agents.review.model.questions import frame_data
+from agents.prompts import frame_data, load_prompt, quote_lines
 from domain.paths import clean_name
-from domain.runs.conflicts import ConflictHunk, Outside, ResolvedHunks, SideCommit, list_paths
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
 from domain.value import Value
-from safety.conflicts import find_mistakes
+from safety.conflicts import ConflictHunk, Outside, ResolvedHunks, SideCommit, find_mistakes, list_paths
 from workspace.snapshot import Snapshot
 
 _MESSAGE = 800  # characters of a commit's message

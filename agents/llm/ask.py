@@ -87,7 +87,6 @@ def choose_after(model: LanguageModel, earlier: Sequence[ModelResult]) -> Langua
 
 A = TypeVar("A", bound=BaseModel)
 
-
 KeepAnswer = Callable[[ModelAnswer], Awaitable[None]]
 
 

@@ -1,43 +1,51 @@
-"""Calls a model, and another one where it is refused, away or too dear.
+"""Calls a model, and another one where it is refused, away or too dear; also the model that turns texts into vectors.
 
 Each call is reserved before and settled after, and repeated while its provider fails.
 """
 
+from __future__ import annotations
+
 import asyncio
-import re
+import math
 import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import structlog
+from pydantic_ai.exceptions import AgentRunError, UserError
+
+from agents.llm.models import Embedding
+from agents.llm.prices import compute_max_cost, count_upper_bound
+from domain.money import CallOutcome, Receipt, Refusal, Usage
+
+if TYPE_CHECKING:
+    from domain.ports import ModelBudget
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-import structlog
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import (
-    AgentRunError,
     ModelConnectionError,
     ModelHTTPError,
     ModelRateLimitError,
     ModelRequestTimeout,
     ModelServerError,
     ModelUnavailableError,
-    UserError,
 )
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import ModelRequestParameters
 
 from agents.llm import messages
-from agents.llm.models import LanguageModel, find_key_variable
-from agents.llm.prices import compute_max_cost, count_upper_bound
-from domain.money import CallOutcome, Receipt, Refusal, Reservation, Usage
+from agents.llm.models import CALL_SECONDS, LanguageModel, find_key_variable
+from domain.money import Reservation
 from domain.ports import ModelBudget
 from domain.text.escaping import flatten_redacted
 from domain.value import Value
 
-log = structlog.get_logger(__name__)
-
 FAILURES = (AgentRunError, UserError, ValueError)
 """What a model call may raise; an unreadable answer is a ``ValueError``."""
-
 _OVERHEAD = 1500  # a generous allowance for tokens that providers add for tools and the conversation
 _REFUSALS = frozenset({401, 403, 404})  # of this model or key, whatever is asked
 _TRANSIENT = (ModelRateLimitError, ModelUnavailableError, ModelServerError, ModelConnectionError, ModelRequestTimeout)
@@ -51,6 +59,104 @@ class ModelCall(Value):
     usage: Usage
     cost: int
     seconds: float
+
+
+Keep = Callable[[ModelResponse, ModelCall], Awaitable[None]]
+"""Keeps a response with the call that brought it, which is settled next."""
+_REASONS = (
+    (
+        r"credit balance|insufficient[ _](?:quota|funds|balance)|exceeded your current quota|billing",
+        "the credit of its account is used up: add some at the provider",
+    ),
+    (
+        r"(?:prompt|input|request) (?:is|was) too (?:long|large)|context[ _](?:length|window)|too many (?:\w+ )?tokens",
+        "what it was sent is too long for it: name a model with a longer context, or make the change smaller",
+    ),
+    (
+        r"content[ _-]?(?:filter\w*|management policy|policy)|safety (?:filter|system)|responsible ai|moderation",
+        "its content filter blocked what it was sent: no other try helps, another provider may",
+    ),
+)
+"""Of what providers say in their own words, what people can do something about."""
+_LONGEST_REASON = 300  # characters
+_SECONDS = 30.0
+_TOKENS = 16
+_MEANING = {
+    401: "it refuses the key",
+    403: "it refuses the key, or the key may not use this model",
+    404: "it does not know the model by this name",
+    429: "it answers no more for now: the key's limit or credit is used up",
+}
+
+log = structlog.get_logger(__name__)
+
+LONGEST_EMBEDDED = 8_000  # characters used of a text
+_EMBEDDING_SECONDS = 10.0  # short, because a run waits for it
+
+
+async def embed(
+    texts: Sequence[str], kind: Literal["query", "document"], embedding: Embedding, budget: ModelBudget, step: str
+) -> Sequence[Sequence[float]] | None:
+    """A vector for each text; None if the model may not be asked or does not answer.
+
+    The caller then compares words instead.
+
+    :param step: the step the call belongs to, for the records.
+    """
+    shown = [text[:LONGEST_EMBEDDED] or " " for text in texts]
+    amount = compute_max_cost(embedding.price, sum(map(count_upper_bound, shown)), 0)
+    reservation = await budget.reserve(step, embedding.name, amount)
+    if isinstance(reservation, Refusal):
+        return None
+    started = time.monotonic()
+    try:
+        async with asyncio.timeout(_EMBEDDING_SECONDS):
+            result = await embedding.model.embed(shown, input_type=kind)
+    except (AgentRunError, UserError, ValueError, TimeoutError) as error:
+        log.warning("embedding.failed", model=embedding.name, error=summarize_error(error))
+        outcome = classify(error)
+        cost = None if outcome is CallOutcome.lost else 0
+        seconds = time.monotonic() - started
+        await budget.settle(
+            reservation, Receipt(outcome=outcome, amount=cost, seconds=seconds, problem=summarize_error(error))
+        )
+        return None
+    usage = Usage(input_tokens=result.usage.input_tokens)
+    cost = embedding.price.cost(usage) if usage.input_tokens else None  # otherwise it costs the reservation
+    seconds = time.monotonic() - started
+    await budget.settle(reservation, Receipt(outcome=CallOutcome.answered, amount=cost, usage=usage, seconds=seconds))
+    return (
+        result.embeddings
+        if len(result.embeddings) == len(shown) and all(map(_has_direction, result.embeddings))
+        else None
+    )
+
+
+def _has_direction(vector: Sequence[float]) -> bool:
+    """Whether a vector has a direction; without one, nothing is near it."""
+    return 0 < math.hypot(*vector) < math.inf
+
+
+async def try_model(model: LanguageModel) -> tuple[bool, str]:
+    """Whether the model answered, and in how many seconds or why not.
+
+    It costs a few tokens that no budget counts.
+    """
+    started = time.monotonic()
+    seconds = _SECONDS if model.seconds <= CALL_SECONDS else model.seconds  # a local one may have to be loaded first
+    try:
+        async with model.model:
+            await model_request(
+                model.model,
+                [messages.build_request("Answer with one word.", "Say ok.", None)],
+                model_settings=messages.build_settings(_TOKENS, seconds),
+            )
+    except FAILURES as error:
+        status = error.status_code if isinstance(error, ModelHTTPError) else 0
+        said = read_reason(error)
+        why = f"{_MEANING.get(status, 'it did not answer')} ({summarize_error(error)})"
+        return False, f"{why}: {said}" if said and status not in _MEANING else why
+    return True, f"answered in {time.monotonic() - started:.1f} s"
 
 
 @dataclass(frozen=True)
@@ -72,10 +178,6 @@ class RetryPolicy:
         """Seconds after which a model and its stand-ins have answered or failed for good."""
         own = self.attempts * (self.seconds or model.seconds) + (self.attempts - 1) * self.longest_pause
         return own * (1 if model.fallback is None and model.cheaper is None else 2)
-
-
-Keep = Callable[[ModelResponse, ModelCall], Awaitable[None]]
-"""Keeps a response with the call that brought it, which is settled next."""
 
 
 @dataclass(frozen=True)
@@ -272,25 +374,6 @@ def _explain_failure(name: str, error: Exception, attempts: int) -> str:
         became = "could not be reached" if _is_free(error) else "was reached, and the connection broke before an answer"
         return f"{name} {became}{tries}."
     return f"{name} answered with something that cannot be read{tries}."
-
-
-_REASONS = (
-    (
-        r"credit balance|insufficient[ _](?:quota|funds|balance)|exceeded your current quota|billing",
-        "the credit of its account is used up: add some at the provider",
-    ),
-    (
-        r"(?:prompt|input|request) (?:is|was) too (?:long|large)|context[ _](?:length|window)|too many (?:\w+ )?tokens",
-        "what it was sent is too long for it: name a model with a longer context, or make the change smaller",
-    ),
-    (
-        r"content[ _-]?(?:filter\w*|management policy|policy)|safety (?:filter|system)|responsible ai|moderation",
-        "its content filter blocked what it was sent: no other try helps, another provider may",
-    ),
-)
-"""Of what providers say in their own words, what people can do something about."""
-
-_LONGEST_REASON = 300  # characters
 
 
 def _explain_reason(said: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -19,11 +19,10 @@ from agents.llm.ask import ModelResult
 from agents.llm.client import CallRequest, ModelCall, ModelClient, RetryPolicy
 from agents.llm.models import LanguageModel
 from agents.llm.prices import estimate
-from agents.loop.tools.tool import Tool
+from agents.loop.tools.tool import Result, Tool
 from domain.gates import digest
 from domain.money import Refusal
 from domain.ports import ModelBudget
-from domain.runs.patches import ChangeSet
 from domain.value import Value
 
 DROPPED = "(This was left out to make room. Call the tool again if you need it.)"
@@ -53,21 +52,6 @@ class ToolUse(Value):
     id: str
     tool: str
     arguments: str
-
-
-class Result(Value):
-    """The result of a tool call. Fields that the model does not see are not part of its next turn's digest.
-
-    :param reason: the kind of an error; see :class:`agents.loop.tools.tool.ToolMistake`.
-    :param seconds: how long the call took.
-    :param change: what the call did to the files; None if its arguments say so. With it, the call is not repeated.
-    """
-
-    text: str
-    is_error: bool = False
-    reason: str = Field(default="", repr=False)
-    seconds: float = Field(default=0.0, repr=False)
-    change: ChangeSet | None = Field(default=None, repr=False)
 
 
 class Turn(ModelResult):

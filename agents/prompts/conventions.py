@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from agents.llm.prices import estimate
-from domain.config.review import ReviewSettings
+from domain.config.sections import ReviewSettings
 from domain.globs import find_mistake, matches
 from domain.paths import clean_name
 from domain.review.changes import SkippedFile

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from agents.llm.models import LanguageModel, Models, ModelTier, Unusable
 from agents.llm.prices import estimate
-from agents.loop.look_up_limits import LookUpLimits
+from agents.loop.loop import LookUpLimits
 from agents.review.model.file_selection import ReadingLimits
 from agents.review.model.questions import USUAL, QuestionPlan
 from domain.review.findings import RawFinding, Severity

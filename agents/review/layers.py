@@ -2,10 +2,9 @@
 
 from agents.llm.models import NOT_SET_UP, Unusable
 from domain.config.configuration import Configuration
-from domain.config.review import ReadMode
-from domain.review.changes import Change, SkippedFile, TouchedFile
+from domain.config.sections import ReadMode
+from domain.review.changes import Change, LockChange, SkippedFile, TouchedFile
 from domain.review.findings import Finding, Layer
-from domain.review.locked_packages import LockChange
 from domain.review.reading import NOTHING_HELD, Effort, HeldConventions
 from domain.review.review import IfUnread, IssueAnswer, LayerReport, ProtectedContents, Risk, RiskLevel
 from domain.value import Value

@@ -8,11 +8,11 @@ from agents.review.checks.patterns import detect_kind
 from agents.review.checks.workflows import is_workflow
 from agents.syntax.languages import DATA, find_language
 from agents.testing.command_detection import detect
-from agents.testing.runners.facts import list_needed
+from agents.testing.runners.runner import list_needed
 from domain.config.configuration import Configuration
 from domain.github.installations import RepositoryOverview
-from domain.review.checks import CHECKS, DOCKERFILES, WORKFLOWS
-from workspace.copies import is_vendored
+from domain.review.reading import CHECKS, DOCKERFILES, WORKFLOWS
+from workspace.diff import is_vendored
 from workspace.mirror import Mirror
 
 _MOST_LANGUAGES = 6

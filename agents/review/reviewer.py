@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from agents.review.checks.avoidance import AvoidanceCheck
-from agents.review.checks.file_names import list_doubles
+from agents.review.checks.hidden_text import list_doubles
 from agents.review.checks.linters import MOST_FILES
 from agents.review.checks.locks.check import compare_locks
 from agents.review.checks.run import run_checks
@@ -23,7 +23,7 @@ from safety.eligibility import is_included
 from safety.impact import assess_impact, is_all_read, list_unread, touch_by_name
 from safety.review_decision import CONCLUSIONS, decide
 from safety.risk import PullRequestAuthor, assess, lacks_tests, reassess
-from workspace.objects import Code
+from workspace.objects import Objects
 
 PROJECT_FILES = ("pyproject.toml", "ruff.toml", ".ruff.toml")
 """Files of the merge base that configure how the code is checked."""
@@ -31,7 +31,7 @@ PROJECT_FILES = ("pyproject.toml", "ruff.toml", ".ruff.toml")
 
 async def check(
     change: Change,
-    code: Code,
+    code: Objects,
     toolbox: Toolbox,
     configuration: Configuration,
     author: PullRequestAuthor,
@@ -107,7 +107,7 @@ def _is_gone_test(file: TouchedFile) -> bool:
     return file.is_gone and is_test(file.path)
 
 
-async def _read_linter_files(code: Code, merge_base: str, configuration: Configuration) -> dict[str, bytes]:
+async def _read_linter_files(code: Objects, merge_base: str, configuration: Configuration) -> dict[str, bytes]:
     """What the configured linters want of the merge base; one more than is allowed, so that too many are noticed."""
     patterns = [glob for linter in configuration.review.linters for glob in linter.files]
     return await code.read_matching(merge_base, patterns, MOST_FILES + 1)

@@ -1,23 +1,131 @@
-"""Asks the warm workers what the syntax of changed files says: their impact, what surrounds changes, and what would
-break it."""
+"""Asks the warm workers what the syntax of changed files says, and which code of other files concerns a change."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 from pydantic import JsonValue
 
-from agents.review.checks.inputs import CheckedFile, list_checked_files
-from agents.review.checks.worker_pool import WorkerBudget, run_each
+from agents.review.checks.inputs import CheckedFile, is_test_or_document, is_utf8, list_checked_files
+from agents.review.model.related import RelatedCode
 from agents.syntax.languages import DATA, find_language
+from agents.syntax.symbols.changes import CONSTRUCTORS
+from agents.syntax.symbols.grammars import GRAMMARS
+from agents.syntax.symbols.modules import MANIFESTS
+from agents.syntax.symbols.uses import Reference
 from agents.toolbox import Toolbox
 from domain.paths import is_document
-from domain.review.changes import Change, FileVersions
+from domain.review.changes import Change, ContentKind, FileChange, FileVersions
 from domain.review.findings import Finding
 from domain.review.reading import Impact, Outline
+from domain.text.redaction import redact_outgoing
 from safety import autofix
 from safety.containment import CodeOrigin
+from workspace.code_search import NearCode, search_near
+from workspace.objects import Objects
+
+_LARGEST = 500_000  # characters of a file whose suggestions are tried
 
 Request = dict[str, JsonValue]
-_LARGEST = 500_000  # characters of a file whose suggestions are tried
+
+
+def build_changes(
+    change: Change, versions: Mapping[str, FileVersions], withheld: Mapping[str, Collection[int]]
+) -> list[JsonValue]:
+    """What the workers are told of the changed files whose names are followed.
+
+    A line that must be masked, or stands beside what must be, names nothing: journals keep the names.
+
+    :param versions: path at head → both versions of the changed files.
+    :param withheld: path → lines with credentials.
+    """
+    found = ((file, versions[file.path]) for file in change.files if file.path in versions)
+    return [
+        _describe_change(file, both, withheld.get(file.path, ()))
+        for file, both in found
+        if file.kind is ContentKind.text and find_language(file.path) in GRAMMARS and _is_readable(both)
+    ]
+
+
+def _is_readable(both: FileVersions) -> bool:
+    return all(map(is_utf8, (both.base or b"", both.head or b""))) and (both.base or both.head) is not None
+
+
+def _describe_change(file: FileChange, both: FileVersions, withheld: Collection[int]) -> Request:
+    numbered = [line for hunk in file.hunks for line in hunk.number_lines()]
+    shown = frozenset(redact_outgoing("\n".join(text for _, new, text in numbered if new not in withheld)).split("\n"))
+    open_ = [(old, new) for old, new, text in numbered if text in shown and new not in withheld]
+    added: list[JsonValue] = [new for old, new in open_ if old is None]
+    removed: list[JsonValue] = [old for old, new in open_ if new is None]
+    return {
+        "path": file.path,
+        "old_path": file.old_path or file.path,
+        "language": find_language(file.path),
+        "base": None if both.base is None else both.base.decode(),
+        "head": None if both.head is None else both.head.decode(),
+        "added": added,
+        "removed": removed,
+    }
+
+
+async def find_wanted(changes: list[JsonValue], toolbox: Toolbox, origin: CodeOrigin) -> list[tuple[str, ...]]:
+    """What to look for in other files: each is some words that a file must all hold.
+
+    :param changes: of :func:`build_changes`.
+    """
+    answer = await _ask_about_code("wanted names", {"changes": changes}, toolbox, origin) if changes else None
+    return [tuple(map(str, words)) for words in answer if isinstance(words, list)] if isinstance(answer, list) else []
+
+
+async def find_related(
+    changes: list[JsonValue], near: NearCode, toolbox: Toolbox, origin: CodeOrigin
+) -> tuple[RelatedCode, ...]:
+    """The code of other files that concerns a change; nothing if that takes too long."""
+    answer = (
+        await _ask_about_code("related code", build_search(changes, near), toolbox, origin) if near.holders else None
+    )
+    return tuple(RelatedCode.from_json(each) for each in answer) if isinstance(answer, list) else ()
+
+
+def build_search(changes: list[JsonValue], near: NearCode) -> Request:
+    """What the worker's job ``related code`` is asked."""
+    return {"changes": changes, **_describe_code(near)}
+
+
+async def find_references(
+    code: Objects, commit: str, path: str, name: str, toolbox: Toolbox, origin: CodeOrigin
+) -> list[Reference] | None:
+    """The references to a name that a file of a commit defines; None if nobody may parse it, or that takes too long.
+
+    :raises CodeAccessError: the code cannot be read.
+    """
+    text = (await code.read(commit, [path])).get(path, b"")
+    last = name.rpartition(".")[2]
+    owners = [(each,) for each in name.split(".")[:-1][-1:]] if last in CONSTRUCTORS else []
+    near = await search_near(code, commit, [path], [(last,), *owners], MANIFESTS)
+    ranked = sorted(near.holders, key=is_test_or_document)
+    near = replace(near, holders={each: near.holders[each] for each in ranked})
+    asked: Request = {"path": path, "language": find_language(path), "text": text.decode(errors="replace")}
+    answer = await _ask_about_code("references", {**asked, "name": name, **_describe_code(near)}, toolbox, origin)
+    return [_to_reference(each) for each in answer if isinstance(each, dict)] if isinstance(answer, list) else None
+
+
+def _to_reference(told: Request) -> Reference:
+    return Reference(str(told["path"]), int(str(told["line"])), str(told["what"]))
+
+
+def _describe_code(near: NearCode) -> Request:
+    return {
+        "texts": {path: content.decode() for path, content in near.holders.items() if is_utf8(content)},
+        "paths": list(near.paths),
+        "manifests": {path: content.decode(errors="replace") for path, content in near.manifests.items()},
+    }
+
+
+async def _ask_about_code(job: str, request: Request, toolbox: Toolbox, origin: CodeOrigin) -> JsonValue:
+    if toolbox.for_worker("syntax trees", origin=origin).level is None:
+        return None
+    answers, _ = await toolbox.ask_workers(job, [request], lambda each: each, lambda _: job)
+    return answers[0][1] if answers else None
 
 
 async def find_impacts(
@@ -58,8 +166,7 @@ async def _ask(
     """The answers by path; a file that takes too long has none, and Forge then knows less about it."""
     if not files or toolbox.for_worker("syntax trees", origin=origin).level is None:
         return {}
-    shift = WorkerBudget(toolbox.pool, toolbox.seconds)
-    answers, _ = await run_each(files, request, lambda file: file.path, job, shift)
+    answers, _ = await toolbox.ask_workers(job, files, request, lambda file: file.path)
     return {file.path: answer for file, answer in answers}
 
 
@@ -83,15 +190,6 @@ def has_functions(file: CheckedFile) -> bool:
 
 def _is_parsable(file: CheckedFile) -> bool:
     return find_language(file.path) is not None and all(map(is_utf8, (file.base or b"", file.head)))
-
-
-def is_utf8(content: bytes) -> bool:
-    """Whether a content is text in UTF-8."""
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _build_request(file: CheckedFile) -> Request:
@@ -132,9 +230,7 @@ async def drop_unfit(
         }
 
     small = [path for path in asked if len(texts[path]) <= _LARGEST]
-    answers, _ = await run_each(
-        small, request, lambda path: path, "broken by", WorkerBudget(toolbox.pool, toolbox.seconds)
-    )
+    answers, _ = await toolbox.ask_workers("broken by", small, request, lambda path: path)
     broken = {(path, str(text)) for path, answer in answers if isinstance(answer, list) for text in answer}
     return tuple(
         _without_fix(finding)

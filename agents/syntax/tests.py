@@ -87,17 +87,13 @@ def _walk(node: SyntaxNode, language: str, groups: tuple[str, ...], above: int |
     for child in node.children:
         if child.kind in _MARKS:
             waiting = child.start if waiting is None else waiting
-            marked = marked or _has_mark(child, language)
+            marked = marked or (language in _BY_MARK and _BY_MARK[language].search(_spell(child)) is not None)
             continue
         if marked and child.kind in FUNCTIONS and (name := find_name(child)):
             yield TestText(name=name, groups=groups, start=waiting or child.start, end=child.end)
         else:
             yield from _walk(child, language, groups, waiting)
         waiting, marked = None, False
-
-
-def _has_mark(mark: SyntaxNode, language: str) -> bool:
-    return language in _BY_MARK and _BY_MARK[language].search(_spell(mark)) is not None
 
 
 def _is_test(name: str, language: str, marks: str) -> bool:

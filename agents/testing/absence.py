@@ -37,20 +37,13 @@ WAY_OUT = (
 """Who can mend an absence, and how; one sentence for people."""
 
 
-@dataclass(frozen=True)
-class _Sign:
+def _build_sign(words: str, cause: str = "") -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What a command prints that could not run.
 
     :param words: with a group ``name`` where they name what is missing.
     :param cause: what it must print as well, on any line.
     """
-
-    words: re.Pattern[str]
-    cause: re.Pattern[str]
-
-
-def _build_sign(words: str, cause: str = "") -> _Sign:
-    return _Sign(re.compile(words, re.MULTILINE), re.compile(cause, re.MULTILINE))
+    return re.compile(words, re.MULTILINE), re.compile(cause, re.MULTILINE)
 
 
 _NO_HOST = (
@@ -160,8 +153,8 @@ def find_absence(result: CommandResult) -> Absence | None:
     if any(case.outcome is not CaseOutcome.error for case in result.cases):
         return None
     output = result.output
-    for sign in _SIGNS:
-        if (found := sign.words.search(output)) and sign.cause.search(output):
+    for words, cause in _SIGNS:
+        if (found := words.search(output)) and cause.search(output):
             return Absence(unquote(found.groupdict().get("name") or ""), result.line)
     if refused := _UNKNOWN_OPTION.search(output):
         option = refused["option"]

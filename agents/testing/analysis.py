@@ -2,26 +2,27 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Annotated, Any, cast
+from typing import Annotated
 
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 from agents.llm.ask import Question
-from agents.prompts import load_prompt
+from agents.prompts import frame_data, load_prompt, strip_hidden
+from agents.review.model.answers import keep_valid
 from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
-from agents.review.model.questions import frame_data, strip_hidden
-from agents.testing.failure_classes import classify_failure, find_exception_line
 from agents.testing.failures import (
     MOST_COMMANDS,
     MOST_TESTS,
     ShownFailures,
+    classify_failure,
+    find_exception_line,
     list_failures,
     note_omitted,
     render_failures,
 )
 from domain.paths import clean_name, is_source, namesake
 from domain.review.changes import Change
-from domain.runs.task_result import RequiredFix
+from domain.runs.patches import RequiredFix
 from domain.runs.testing import LAST_LINE, Analysis, FailureClass, TestCase, TestRun
 from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
@@ -33,12 +34,9 @@ LACKS_SOMETHING = 0.6
 """If the first analysis is this sure that the environment lacks something, the failure is never a fixable bug."""
 
 _SIZE = ReadingLimits(question=8_000, questions=1, context=0, least_context=0)  # of the diff
-_DETAILS = 2_000  # characters of the end of a trace or an output that are shown
-_FIRST_LOOK = 300
 _NOT_SHOWN = 20  # files that are named
 _WHAT, _CAUSE, _FIX = 300, 600, 900  # characters of the parts of one required fix
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+", re.IGNORECASE)
-_NAME = re.compile(r"[\w./@+-]{2,500}")
 
 
 # --- the question ------------------------------------------------------------------------------------------
@@ -130,32 +128,10 @@ class Judgement(Value):
     confidence: Annotated[float, Field(ge=0, le=1), WithJsonSchema({"type": "number"})]
 
 
-_JUDGEMENT = TypeAdapter(Judgement)
-
-
-def _keep_valid(value: Any) -> Any:
-    """The valid judgements, at most as many as were asked for.
-
-    A list without any counts as a mistake of the model.
-    """
-    if not isinstance(value, list):
-        return value
-    items = cast(list[Any], value)
-    return [item for item in items if _is_judgement(item)][: MOST_TESTS + MOST_COMMANDS] or items
-
-
-def _is_judgement(item: Any) -> bool:
-    try:
-        _JUDGEMENT.validate_python(item)
-    except ValidationError:
-        return False
-    return True
-
-
 class FailureJudgements(Value):
     """The model's report."""
 
-    failures: Annotated[list[Judgement], BeforeValidator(_keep_valid)]
+    failures: Annotated[list[Judgement], keep_valid(Judgement, MOST_TESTS + MOST_COMMANDS)]
 
 
 def merge_analyses(

@@ -7,10 +7,9 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from agents.testing.runners.facts import RepositoryFacts
 from agents.testing.runners.node import list_node_runners
 from agents.testing.runners.python import PYTHON, build_pytest_options, uses_coverage
-from agents.testing.runners.runner import ProjectCommand, Runner
+from agents.testing.runners.runner import ProjectCommand, RepositoryFacts, Runner
 from agents.testing.runners.table import FAMILIES, Language, find_runners, list_parts, list_runners
 from agents.testing.test_selection import Selection
 from domain.config.configuration import Commands

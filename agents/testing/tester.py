@@ -11,19 +11,18 @@ from functools import cached_property
 from pathlib import Path
 
 from agents.testing import absence, command_detection
-from agents.testing.dependency_cache import Dependencies
-from agents.testing.execution import drop_frames, execute, read_ends
-from agents.testing.runners import (
+from agents.testing.execution import Dependencies, drop_frames, execute, read_ends
+from agents.testing.runners.python import build_environment
+from agents.testing.runners.reports import RepositoryPlace
+from agents.testing.runners.runner import (
     ProjectCommand,
     RepositoryFacts,
     add_folder,
-    build_environment,
     drop_folder,
     is_within,
     list_needed,
 )
-from agents.testing.runners.dropping import drop_refused
-from agents.testing.runners.reports import RepositoryPlace
+from agents.testing.runners.table import drop_refused
 from agents.testing.test_selection import (
     CONFIGURED,
     EVERYTHING,
@@ -39,7 +38,7 @@ from domain.config.configuration import Commands
 from domain.errors import CodeAccessError, ToolError
 from domain.review.changes import Change
 from domain.review.review import RiskLevel
-from domain.runs.baseline import Baseline, excuse_commands, excuse_failures, forget_output
+from domain.runs.earlier_tests import Baseline, excuse_commands, excuse_failures, forget_output
 from domain.runs.output_lines import count_mistakes, digest_output
 from domain.runs.testing import (
     CHECKS,

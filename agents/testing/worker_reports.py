@@ -6,11 +6,10 @@ from typing import TypeVar
 
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
-from agents.testing.junit import MOST_CASES
+from agents.testing.junit import MOST_BYTES, MOST_CASES
 from agents.testing.runners.reports import RepositoryPlace
 from agents.testing.runners.runner import ReportFormat
 from agents.testing.test_selection import Selection
-from agents.testing.xml import MOST_BYTES
 from domain.errors import ToolError
 from domain.review.review import RiskLevel
 from domain.runs.testing import Coverage, TestCase

@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
+
+import typer
 
 from bot.cli.lookup import find_gate, find_repositories, find_run, parse_period
 from bot.cli.output import output, print_lines
+from bot.cli.process import run as run_command
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
@@ -13,11 +17,13 @@ from domain.errors import ForgeError, UnknownName
 from domain.gates import STANDARD_GATES
 from domain.text.escaping import flatten_redacted, strip_invisible
 from memory.db.engine import Database
-from memory.ledger import audit
-from memory.ledger.audit import EventFilter
+from memory.reports import audit
+from memory.reports.audit import EventFilter
 from messages import audit as texts
 from messages.audit import AuditEntry, ExportForm, export_entry, export_head, format_duration
 from safety.guards import Guard
+
+commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 BREAKERS = ("iteration", "stagnation", "cost", "time", "error_rate", *(guard.value for guard in Guard))
 DEFAULT_LIMIT = 200  # events printed as text without --limit
@@ -34,6 +40,30 @@ class AuditOptions:
     until: str | None = None
     repository: str | None = None
     limit: int | None = None
+
+
+@commands.command("audit")
+def audit_command(
+    run: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only this run: its id or the last 6 characters.")
+    ] = None,
+    gate: Annotated[str | None, typer.Option(metavar="NAME|G-ID", help="Only gates of this name, or one gate.")] = None,
+    breaker: Annotated[str | None, typer.Option(metavar="NAME", help="Only this breaker or guard.")] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="From this time on: 2h, 7d, 2026-01-31T14:00.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="WHEN", help="Before this time.")] = None,
+    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most this many, newest first; 200 as text.")] = None,
+    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Export everything as JSON Lines.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Export everything as CSV.")] = False,
+) -> None:
+    """Show who decided what, and what was stopped and why."""
+    if as_jsonl and as_csv:
+        raise typer.BadParameter("Choose one of --jsonl and --csv.")
+    asked = AuditOptions(run, gate, breaker, since, until, repository, limit)
+    form = "jsonl" if as_jsonl else "csv" if as_csv else "story"
+    run_command(lambda settings: show(settings, asked, form))
 
 
 async def show(settings: Installation, asked: AuditOptions, form: str) -> None:

@@ -17,9 +17,9 @@ from domain.text.escaping import flatten_redacted
 from memory.db.engine import Database
 from memory.runs import work_checkpoints
 from messages import checkpoints as texts
-from messages.work_diff import name_change, render_diff
+from messages.checkpoints import name_change, render_diff
 from pipeline.issue.coding.rollback import RollbackRequest, find_checkpoint, take_back
-from safety.checkpoint_limits import find_exceeded
+from safety.notices import find_exceeded
 
 _WORDS = 300  # characters of an agent's words
 

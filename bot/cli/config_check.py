@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bot.cli.output import output
-from domain.config.mistakes import Mistake, count_in_words
+from domain.config.values import Mistake, count_in_words
 from domain.errors import ConfigurationError
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing

@@ -3,20 +3,26 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
+
+import typer
 
 from bot.cli import lookup
 from bot.cli.output import print_lines, print_table
+from bot.cli.process import run as run_command
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.money import GroupBy, LimitUse, format_usd
 from domain.runs.run import RepositoryRef
+from memory import reservations
 from memory.db.engine import Database
 from memory.reports import costs
 from memory.reports.costs import Cost, CostFilter, SpendingRepository
-from memory.reservations import reservations
 from pipeline.config import loading
 from safety.call_admission import cap_limits, limits_of
+
+commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 MAX_DAYS = 31
 _NUMBERS = ("calls", "in", "cached", "out", "spent", "reserved")
@@ -31,6 +37,22 @@ class CostOptions:
     repository: str | None = None
     since: str | None = None
     until: str | None = None
+
+
+@commands.command("costs")
+def costs_command(
+    by: Annotated[GroupBy | None, typer.Option(help="Only this grouping; else all, and today's budgets.")] = None,
+    run: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only this run: its id or the last 6 characters.")
+    ] = None,
+    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository.")] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="From this time on: 2h, 7d, 2026-01-31T14:00.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="WHEN", help="Before this time.")] = None,
+) -> None:
+    """Sum up what models cost, by phase, model, repository and day (UTC)."""
+    run_command(lambda settings: show(settings, CostOptions(by, run, repository, since, until)))
 
 
 async def show(settings: Installation, asked: CostOptions) -> None:

@@ -2,24 +2,46 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Annotated
 
+import typer
 from pydantic import JsonValue
 
 from bot.cli.lookup import find_repositories, take_only
 from bot.cli.output import print_json, print_lines
+from bot.cli.process import run
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.deployments.deployment import Step
 from domain.deployments.health import Signal
 from domain.text.escaping import flatten_redacted
-from memory.reports import past_deployments
-from memory.reports.past_deployments import PastDeployment
+from memory.deployments import deployments
+from memory.deployments.deployments import PastDeployment
 from messages.audit import format_duration
 from messages.deployments import draw_course
 
+commands = typer.Typer(add_completion=False, rich_markup_mode=None)
+
 _PREFIX = "D-"
 _LEAST = 6  # characters of an id
+
+
+@commands.command("deployments")
+def deployments_command(
+    shown: Annotated[
+        str | None, typer.Argument(metavar="[D-ID]", help="Show this one, with steps and figures.")
+    ] = None,
+    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository.")] = None,
+    environment: Annotated[str | None, typer.Option(metavar="ENV", help="Only this environment.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the latest deployments, or show one."""
+    if shown is not None:
+        run(lambda settings: show_one(settings, shown, as_json=as_json))
+    else:
+        run(lambda settings: show_all(settings, repository, environment, limit, as_json=as_json))
 
 
 async def show_all(
@@ -31,7 +53,7 @@ async def show_all(
     """
     async with open_database(settings) as database:
         ids = None if repository is None else await find_repositories(database, repository)
-        found = await past_deployments.list_past(database, repository_ids=ids, environment=environment, limit=limit)
+        found = await deployments.list_past(database, repository_ids=ids, environment=environment, limit=limit)
     if as_json:
         print_json([to_json(each) for each in found])
         return
@@ -46,7 +68,7 @@ async def show_one(settings: Installation, shown_id: str, *, as_json: bool) -> N
     """
     async with open_database(settings) as database:
         ending = shown_id.removeprefix(_PREFIX)
-        found = await past_deployments.list_past(database, ending=ending) if len(ending) >= _LEAST else ()
+        found = await deployments.list_past(database, ending=ending) if len(ending) >= _LEAST else ()
     advice = "`forge deployments` lists the latest."
     one = take_only(found, "deployment", shown_id, advice, lambda past: past.deployment.run_id)
     if as_json:

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bot.doctor.diagnosis import Diagnosis, PartState, fail
+from bot.doctor import Diagnosis, PartState, fail
 from bot.doctor.doctor import diagnose
 from bot.doctor.machine import judge_levels
 from bot.settings import load

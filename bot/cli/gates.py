@@ -1,18 +1,41 @@
 """`forge gates`: shows which gates wait for whom, what was decided, and where on GitHub. People decide only there."""
 
 from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import typer
 
 from bot.cli.lookup import find_gate
 from bot.cli.output import print_lines, print_table
+from bot.cli.process import run
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.gates import Gate, GateState
 from domain.text.escaping import flatten_redacted
 from domain.verdicts import Reason
-from memory.gates import gates
-from memory.gates.gates import GateStatistics
+from memory import gates
+from memory.gates import GateStatistics
 from messages.audit import format_duration
 from messages.gates import name_deciders
+
+commands = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@commands.callback(invoke_without_command=True)
+def list_gates(
+    context: typer.Context,
+    state: Annotated[GateState | None, typer.Option(help="Only gates in this state.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
+) -> None:
+    """List the latest gates, waiting ones first. People decide them on GitHub."""
+    if context.invoked_subcommand is None:
+        run(lambda settings: show_all(settings, state, limit))
+
+
+@commands.command("show")
+def show_gate(gate: Annotated[str, typer.Argument(metavar="G-ID", help="As `forge gates` lists it.")]) -> None:
+    """Show a gate's question, its reasons, the possible answers, and the answer given."""
+    run(lambda settings: show_one(settings, gate))
 
 
 async def show_all(settings: Installation, state: GateState | None, limit: int) -> None:

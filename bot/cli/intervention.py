@@ -10,12 +10,12 @@ from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.errors import ForgeError, UnknownName
-from domain.ids import new_id
+from domain.value import new_id
 from memory.db.engine import BUSY_SECONDS, sync_engine
 from memory.deliveries import deliveries as stored
 from memory.deliveries.deliveries import ReceivedDelivery
 from memory.process import halts
-from messages.halts import describe_halt
+from messages.deliveries import describe_halt
 from pipeline.deliveries.intake import Intake
 from pipeline.worker.queues import build_client
 

@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from bot.moments import parse_moment
+from bot.clock import parse_moment
 from domain.errors import ForgeError, UnknownName
 from domain.gates import Gate
 from domain.runs.run import RepositoryRef
 from domain.text.escaping import strip_invisible
+from memory import gates
 from memory.db.engine import Database
-from memory.gates import gates
-from memory.ledger import audit
+from memory.reports import audit
 from memory.repositories import addresses
 
 T = TypeVar("T")

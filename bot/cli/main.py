@@ -32,14 +32,14 @@ COMMANDS: Mapping[str, LateCommand] = {
     "door": LateCommand("server", _SERVE, "Take webhooks only, and store them for the workers."),
     "migrate": LateCommand("server", _SERVE, "Migrate the database to this version's schema."),
     "doctor": LateCommand("server", _SERVE, "Check settings, database, GitHub, models, tools and sandbox."),
-    "runs": LateCommand("inspection", _INSPECT, "List runs, the events of one, or what its agents kept."),
-    "gates": LateCommand("inspection", _INSPECT, "List the latest gates, waiting ones first, or show one."),
-    "costs": LateCommand("inspection", _INSPECT, "Sum up what models cost."),
-    "metrics": LateCommand("inspection", _INSPECT, "Show how well Forge does week by week."),
-    "audit": LateCommand("inspection", _INSPECT, "Show who decided what, and what was stopped and why."),
-    "deployments": LateCommand("inspection", _INSPECT, "List the latest deployments, or show one."),
-    "deliveries": LateCommand("inspection", _INSPECT, "Count deliveries, or list those that failed."),
-    "notices": LateCommand("inspection", _INSPECT, "List whom Forge told what, or try a target."),
+    "runs": LateCommand("runs", _INSPECT, "List runs, the events of one, or what its agents kept."),
+    "gates": LateCommand("gates", _INSPECT, "List the latest gates, waiting ones first, or show one."),
+    "costs": LateCommand("costs", _INSPECT, "Sum up what models cost."),
+    "metrics": LateCommand("metrics", _INSPECT, "Show how well Forge does week by week."),
+    "audit": LateCommand("audit", _INSPECT, "Show who decided what, and what was stopped and why."),
+    "deployments": LateCommand("deployments", _INSPECT, "List the latest deployments, or show one."),
+    "deliveries": LateCommand("runs", _INSPECT, "Count deliveries, or list those that failed."),
+    "notices": LateCommand("notices", _INSPECT, "List whom Forge told what, or try a target."),
     "memory": LateCommand("memory", _INSPECT, "Show, add, edit, archive, export and import memories."),
     "feedback": LateCommand("feedback", _INSPECT, "What monitoring reports of production."),
     "replay": LateCommand("intervention", _INTERVENE, "Repeat what a delivery asked for."),
@@ -91,7 +91,7 @@ def main() -> None:
     try:
         cli()
     except Exception as error:
-        from bot.cli.failures import explain_failure  # slow to import: only who fails waits for it
+        from bot.cli.output import explain_failure  # slow to import: only who fails waits for it
 
         sys.exit(explain_failure(error))
 

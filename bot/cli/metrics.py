@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Annotated
+
+import typer
 
 from bot.cli import lookup
 from bot.cli.output import print_json, print_lines, print_table
+from bot.cli.process import run
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
@@ -12,9 +16,28 @@ from domain.review.avoidance import MEMORY_DAYS, DetectorRecord
 from domain.review.feedback import DismissalScope, FindingFeedback
 from domain.runs.metrics import WEEK, Series, find_end_of_day, render_trend
 from domain.text.escaping import flatten_redacted
-from memory.findings import feedback, findings
+from memory import findings
+from memory.learned import feedback
 from memory.reports import metrics
-from messages.metrics import UNKNOWN, format_value
+from messages.audit import UNKNOWN, format_value
+
+commands = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@commands.command("metrics")
+def metrics_command(
+    repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository.")] = None,
+    weeks: Annotated[int, typer.Option(min=1, max=52, help="How many weeks.")] = 12,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every week as JSON.")] = False,
+    detectors: Annotated[
+        bool, typer.Option(help="Show how often each detector of giving up was wrong, and what may pass here.")
+    ] = False,
+) -> None:
+    """Show how well Forge does week by week: success, cost, iterations, dismissals and overrides."""
+    if detectors:
+        run(lambda settings: show_detectors(settings, repository, as_json=as_json))
+        return
+    run(lambda settings: show(settings, repository, weeks, as_json=as_json))
 
 
 async def show(settings: Installation, repository: str | None, weeks: int, *, as_json: bool) -> None:

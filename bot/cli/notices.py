@@ -2,27 +2,57 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from typing import Annotated
+
+import typer
 
 from bot.cli import lookup
 from bot.cli.output import print_json, print_lines
+from bot.cli.process import run, run_app
 from bot.clock import SystemClock
 from bot.current_database import open_database
-from bot.notify_targets import load_notice_access
-from bot.outbound.client import OutboundClient
+from bot.operator_files import load_notice_access
+from bot.outbound import OutboundClient
 from bot.settings import Installation, Settings
 from domain.errors import ForgeError, UnknownName
-from domain.ids import new_id
 from domain.notices import NoticeAccess, NoticeFormat, make_key, parse_key, show_secret
-from domain.text.escaping import flatten_redacted, strip_invisible
-from domain.text.phrases import format_moment
+from domain.text.escaping import flatten_redacted, format_moment, strip_invisible
+from domain.value import new_id
 from memory.db.engine import Database
-from memory.deliveries.notices import notices, targets
-from memory.deliveries.notices.notices import FAILED, STATES, StoredNotice
-from memory.deliveries.notices.targets import TargetState
+from memory.deliveries import notice_targets, notices
+from memory.deliveries.notice_targets import TargetState
+from memory.deliveries.notices import FAILED, STATES, StoredNotice
 from messages.notices import build_test, describe_target, sum_up
-from pipeline.maintenance.notices.addressing import NoticeAddress
-from pipeline.maintenance.notices.delivery import NoticeSender, OutgoingNotice
+from pipeline.maintenance.notices import NoticeAddress, OutgoingNotice, send_notice
 from safety.notices import SendOutcome
+
+commands = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@commands.command("notices")
+def notices_command(
+    failed: Annotated[bool, typer.Option("--failed", help="Only those that reached nobody.")] = False,
+    repository: Annotated[
+        str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository; or whose address it is.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    test: Annotated[
+        str | None, typer.Option(metavar="TARGET", help="Send a test there: a name, or an address and --repository.")
+    ] = None,
+    secret: Annotated[
+        str | None, typer.Option(metavar="TARGET", help="Print the secret by which its receiver knows Forge.")
+    ] = None,
+) -> None:
+    """List whom Forge told of gates, budgets, levels and failures, and which targets fail; or try one."""
+    if test is not None and secret is not None:
+        raise typer.BadParameter("Choose one of --test and --secret.")
+    if test is not None:
+        run_app(lambda settings: try_target(settings, test, repository))
+    elif secret is not None:
+        run_app(lambda settings: print_secret(settings, secret, repository))
+    else:
+        run(lambda settings: show_all(settings, repository, limit, failed=failed, as_json=as_json))
 
 
 async def show_all(settings: Installation, repository: str | None, limit: int, *, failed: bool, as_json: bool) -> None:
@@ -34,7 +64,7 @@ async def show_all(settings: Installation, repository: str | None, limit: int, *
     async with open_database(settings) as database:
         only = None if repository is None else (await lookup.find_repository(database, repository)).id
         found = await notices.list_latest(database, limit, [FAILED] if failed else STATES, only)
-        failing = await targets.list_failing(database)
+        failing = await notice_targets.list_failing(database)
     if as_json:
         print_json({"notices": [_to_json(each) for each in found], "failing": [_state_json(each) for each in failing]})
     else:
@@ -100,11 +130,11 @@ async def try_target(settings: Settings, named: str, repository: str | None) -> 
         address = _find_address(access, key)
         test = OutgoingNotice(new_id(), build_test(clock.now(), describe_target(key)), clock.now())
         with closing(OutboundClient(settings.outbound_allow)) as outbound:
-            verdict = await NoticeSender(outbound, clock).send(address, test)
+            verdict = await send_notice(outbound, clock, address, test)
         if verdict.outcome is not SendOutcome.sent:
             advice = "Correct its address, or what answers there, and try again."
             raise ForgeError(f"{describe_target(key)} did not take the test: {verdict.why.rstrip('.')}.", advice)
-        await targets.record_success(database, key, clock.now())
+        await notice_targets.record_success(database, key, clock.now())
     print_lines(f"{describe_target(key)} took the test {test.id}.")
 
 

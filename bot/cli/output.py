@@ -1,9 +1,10 @@
-"""Prints a command's result on standard output, which may be closed or full: as lines, as a table, as JSON."""
+"""Prints a command's result as lines, as a table or as JSON, and in one message why it failed."""
 
 import json
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 
@@ -11,13 +12,33 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from domain.errors import ForgeError
+from bot.logging import print_uncaught
+from domain.errors import ForgeError, UnknownName
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
 
 _BROKEN_PIPE = 128 + signal.SIGPIPE
 _WIDE = 400
 """Columns where no terminal is: a row of a table stays one line, and nothing is cut."""
+
+
+_OF_THE_LIBRARY = frozenset({"get_help", "echo"})
+"""The functions with which click and typer print."""
+
+
+def explain_failure(error: Exception) -> int:
+    """Print one message for an error; the exit code: 1 if something named does not exist, otherwise 2."""
+    console = Console(stderr=True)
+    if isinstance(error, OSError) and _OF_THE_LIBRARY & {
+        frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)
+    }:
+        error = describe_unwritten(error)
+    if isinstance(error, ForgeError):
+        console.print(f"[bold red]forge:[/] {escape(strip_invisible(str(error)))}", highlight=False, soft_wrap=True)
+        return 1 if isinstance(error, UnknownName) else 2
+    print_uncaught(type(error), error, error.__traceback__)
+    console.print("[bold red]forge:[/] Forge made a mistake of its own; please report it with the lines above.")
+    return 2
 
 
 def print_lines(*lines: str) -> None:

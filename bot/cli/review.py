@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agents.review import reviewer
+from agents.review.checks.credentials import add_unreviewed
 from agents.review.layers import CheckedChange, ModelPart, apply_path_filters
-from agents.review.transient_commits import add_unreviewed
 from agents.toolbox import Toolbox
 from bot.cli.local_review import LocalOptions
 from bot.cli.review_output import to_terminal
 from domain.errors import ForgeError
-from domain.ids import make_finding_id
 from domain.review.changes import Change
 from domain.review.findings import Finding, Layer
 from domain.review.review import Decision, LayerReport, Review
+from domain.value import make_finding_id
 from pipeline.config import parsing
 from safety import autofix
 from safety.containment import find_origin

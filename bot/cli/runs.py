@@ -1,27 +1,86 @@
 """Shows runs and deliveries from the database."""
 
 from collections.abc import Sequence
+from typing import Annotated
+
+import typer
 
 from bot import current_database
+from bot.cli import checkpoints as work
 from bot.cli.lookup import find_run
 from bot.cli.output import print_lines, print_table
+from bot.cli.process import run
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.review.review import Review
 from domain.runs.run import RunState
 from domain.text.escaping import flatten_redacted, strip_invisible
+from memory import ledger
 from memory.db.engine import Database, sync_engine
 from memory.db.tables.runs import RunRow
 from memory.deliveries import deliveries as stored
-from memory.ledger import ledger
 from memory.runs import checkpoints
 from memory.runs import runs as known
-from memory.runs.traces import list_trace
+from memory.runs.outbox import list_trace
 from messages.commands import describe_outcome
 from pipeline.publishing.instructions import name_runs
 from pipeline.verdicts.settings import find_mode
 
+commands = typer.Typer(add_completion=False, rich_markup_mode=None)
+
 _COLUMNS = ("run", "pull request", "head", "what", "outcome", "why", "created (UTC)")
+
+
+@commands.command("runs")
+def runs_command(
+    state: Annotated[RunState | None, typer.Option(help="Only runs in this state.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
+    events: Annotated[
+        str | None, typer.Option(metavar="RUN", help="List the events of this run: its id or its end.")
+    ] = None,
+    timeline: Annotated[
+        str | None,
+        typer.Option("--checkpoints", metavar="RUN", help="List what this run's agents kept: its id or its end."),
+    ] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(metavar="C-ID", help="Show a checkpoint, and its diff since the base.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="C-ID", help="With --checkpoint: the diff since this one.")
+    ] = None,
+    rollback: Annotated[
+        str | None, typer.Option(metavar="C-ID", help="Take the work back to a checkpoint, as `/forge rollback` does.")
+    ] = None,
+    file: Annotated[
+        list[str] | None, typer.Option(metavar="PATH", help="With --rollback: only this file; may be repeated.")
+    ] = None,
+) -> None:
+    """List the latest runs, the events of one, or what its agents kept of their work."""
+    if sum(each is not None for each in (events, timeline, checkpoint, rollback)) > 1:
+        raise typer.BadParameter("Choose one of --events, --checkpoints, --checkpoint and --rollback.")
+    if since is not None and checkpoint is None:
+        raise typer.BadParameter("--since needs --checkpoint.")
+    if file and rollback is None:
+        raise typer.BadParameter("--file needs --rollback.")
+    if timeline is not None:
+        run(lambda settings: work.show_timeline(settings, timeline))
+    elif checkpoint is not None:
+        run(lambda settings: work.show_one(settings, checkpoint, since))
+    elif rollback is not None:
+        run(lambda settings: work.roll_back(settings, rollback, file or ()))
+    else:
+        run(lambda settings: show_runs(settings, state, limit, events))
+
+
+@commands.command("deliveries")
+def deliveries_command(
+    failed: Annotated[
+        bool, typer.Option("--failed", help="List the failed ones, newest first, each by its GUID.")
+    ] = False,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="With --failed: how many at most.")] = 100,
+) -> None:
+    """Count deliveries by event, outcome and kind of reason."""
+    run(lambda settings: show_failed(settings, limit) if failed else show_deliveries(settings))
 
 
 async def migrate(settings: Installation) -> None:

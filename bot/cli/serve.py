@@ -12,9 +12,8 @@ from bot import server
 from bot.cli.process import raise_open_files, stop_signal
 from bot.current_database import require_shared_database
 from bot.listener import HeldPort
-from bot.model_choice import ADD_MODEL, WITHOUT_MODEL, is_without_model
 from bot.relay import follow_relay
-from bot.settings import Settings
+from bot.settings import ADD_MODEL, WITHOUT_MODEL, Settings, is_without_model
 from bot.version import VERSION
 from bot.worker_processes import READY, follow_parent, keep_workers
 from pipeline.worker.engine import WorkflowEngine

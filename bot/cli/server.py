@@ -81,10 +81,10 @@ def door() -> None:
     from bot.settings import load_door
 
     announce_start(load_door)
-    from bot.cli import door as opening
     from bot.cli.process import run_door
+    from bot.doors import take_webhooks
 
-    run_door(opening.serve)
+    run_door(take_webhooks)
 
 
 @commands.command()

@@ -11,7 +11,7 @@ How to add a page of a repository, ``/dashboard/OWNER/REPO/PATH``:
 3. Write the template in ``templates/``: ``{% extends "repository.html" %}``, blocks ``main`` and perhaps ``facts``.
    ``parts.html`` has macros for times, states, tables that page on. All values are escaped and lose invisible
    characters; never write ``|safe``. There is no script, and no ``style=``: the headers forbid both.
-4. Add ``RepositoryPage("path", module.show_something, least="read", tab="Name")`` to ``pages.py``. ``least`` is the
+4. Add ``RepositoryPage("path", module.show_something, least="read", tab="Name")`` to ``site.py``. ``least`` is the
    role it takes, asked of GitHub for every request; without it, people get the same 404 as for a repository that does
    not exist. Write the row in the table of ``docs/dashboard.md``.
 

@@ -3,13 +3,13 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 
+from bot.clock import parse_moment
 from bot.dashboard.visit import Download, NotHere, Page, Shown, Visit
-from bot.moments import parse_moment
 from domain.errors import ForgeError
 from domain.events import Event
 from memory.db.engine import Database
-from memory.ledger import audit
-from memory.ledger.audit import EventFilter
+from memory.reports import audit
+from memory.reports.audit import EventFilter
 from memory.reports.pages import PageKey
 from messages.audit import (
     SAFETY_EVENTS,

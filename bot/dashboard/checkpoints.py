@@ -10,9 +10,8 @@ from bot.dashboard.visit import NotHere, Page, Shown, Visit
 from domain.runs.patches import NO_CHANGES
 from domain.runs.work_checkpoint import BrokenCheckpoint, Link, WorkCheckpoint, load_states
 from memory.runs import work_checkpoints
-from messages.checkpoints import describe_cause, describe_exceeded
-from messages.work_diff import DiffRoom, ShownDiff, fit_diff, name_change
-from safety.checkpoint_limits import find_exceeded
+from messages.checkpoints import DiffRoom, ShownDiff, describe_cause, describe_exceeded, fit_diff, name_change
+from safety.notices import find_exceeded
 
 LEAST = "write"
 """What an agent drafted may hold what was never proposed, so readers of a public repository do not see it."""

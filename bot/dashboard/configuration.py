@@ -8,8 +8,8 @@ from pydantic import JsonValue
 from bot.dashboard.authority import GitHubSilent
 from bot.dashboard.visit import Page, Shown, Visit
 from domain.config.configuration import Configuration
-from domain.config.mistakes import Mistake
 from domain.config.presets import ConfiguredValue, ValueOrigin, Values, trace_origins
+from domain.config.values import Mistake
 from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized
 from memory.repositories import configurations
 from pipeline.config import loading
@@ -46,7 +46,7 @@ async def load_present(visit: Visit) -> PresentFile:
     """
     services, repository = visit.services, visit.repository
     try:
-        loaded = await loading.load(services.host, services.database, repository, services.ceilings.of_configuration)
+        loaded = await loading.load_live(services, repository)
         content = await services.host.file_content(repository, PATH)
     except CodeHostError as error:
         raise GitHubSilent.explain(error) from None

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 
 from aiohttp import web
 
-from bot.pages.forms import FormRefused, read_fields
-from safety.sessions import KNOWN_LASTS, LONGEST, SIGN_IN_LASTS, is_sign_in_over
+from bot.pages import Denied, read_fields
+from safety.authorization import KNOWN_LASTS, LONGEST, SIGN_IN_LASTS, is_sign_in_over
 
 _SESSION = "forge-session"
 _SIGN_IN = "forge-sign-in"
@@ -142,19 +142,19 @@ async def read_form(request: web.Request, session_id: str, origin: str | None) -
     """The fields of a form of this session, without the token.
 
     :param origin: of our own pages.
-    :raises FormRefused: it comes from elsewhere, or is too large or malformed.
+    :raises Denied: it comes from elsewhere, or is too large or malformed.
     """
     fields = await read_own_fields(request, origin)
     if not hmac.compare_digest(fields.pop(FIELD, "").encode(), make_form_token(session_id).encode()):
-        raise FormRefused(403, "This form belongs to another session.", _ANEW)
+        raise Denied(403, "This form belongs to another session.", _ANEW)
     return fields
 
 
 async def read_own_fields(request: web.Request, origin: str | None) -> dict[str, str]:
     """The fields of a form from one of our own pages, whichever session that was of; nothing may be done for it.
 
-    :raises FormRefused: it comes from elsewhere, or is too large or malformed.
+    :raises Denied: it comes from elsewhere, or is too large or malformed.
     """
     if origin is None or request.headers.get("Origin") != origin:
-        raise FormRefused(403, "This form was not sent from a page of this dashboard.", _ANEW)
+        raise Denied(403, "This form was not sent from a page of this dashboard.", _ANEW)
     return await read_fields(request, MAX_FORM)

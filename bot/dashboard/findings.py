@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from bot.dashboard.runs import parse_number
 from bot.dashboard.visit import NotHere, Page, Shown, Visit
-from domain.ids import shorten_id
+from domain.value import shorten_id
 from memory.reports import finding_pages
 from memory.reports.finding_pages import FindingFilter, FindingOutcome, ListedFinding
 from messages.run_page import describe_held

@@ -8,8 +8,7 @@ from bot.dashboard.authority import GitHubSilent
 from bot.dashboard.findings import show_outcome
 from bot.dashboard.visit import Download, NotHere, Page, SeeOther, Shown, Visit
 from domain.errors import CodeHostError
-from domain.memories.jsonl import dump_line
-from domain.memories.memory import (
+from domain.memories import (
     Memory,
     MemoryKind,
     Origin,
@@ -19,16 +18,16 @@ from domain.memories.memory import (
     find_mistakes,
     to_one_line,
 )
-from domain.memories.memory_file import PATH
-from domain.slash.commands import Forget, SlashCommand, Tell
-from domain.slash.verbs import Verb
-from memory.learned import catalogue, memories, remember
-from memory.learned.catalogue import CatalogueEntry, Recall
+from domain.slash import Forget, SlashCommand, Tell
+from domain.text.memory_file import PATH, dump_line
+from domain.verbs import Verb
+from memory.learned import catalogue, memories
+from memory.learned.catalogue import CatalogueEntry, MemoryKeeper, Recall
 from memory.learned.memory_file import is_from_file
 from memory.reports import finding_pages, memory_pages
 from memory.reports.memory_pages import MemoryFilter, MutedCount
 from messages.memory_file import OUTCOMES, USES, describe_memory_event
-from pipeline.verdicts.forgetting import forget_memory
+from pipeline.verdicts.dismissal import forget_memory
 from pipeline.verdicts.suppression import load_memory_settings
 
 LISTED = 50
@@ -243,7 +242,7 @@ async def add(visit: Visit) -> Shown:
         return _render_form(visit.form, mistakes)
     cause = f"dashboard, account {visit.sender.id}"
     plain = _to_one_line(memory)
-    kept = await remember.learn(
+    kept = await catalogue.learn(
         visit.database, visit.repository, None, plain, visit.sender, cause, configured.max, is_source_unique=False
     )
     if kept is None:
@@ -269,7 +268,8 @@ async def correct(visit: Visit) -> Shown:
     if changed == memory:
         return SeeOther(visit.address("memories", memory.short_id, done="same"))
     changed = changed.model_copy(update={"taught_by": visit.sender.id})
-    if not await remember.correct(visit.database, visit.repository, memory, changed, visit.sender, visit.now):
+    keeper = MemoryKeeper(visit.repository, visit.sender)
+    if not await catalogue.edit(visit.database, memory, changed, keeper, visit.now):
         return await render_memory(visit, memory, mistakes=[_ARCHIVED], typed=typed)
     return SeeOther(visit.address("memories", memory.short_id, done="changed"))
 

@@ -15,7 +15,7 @@ from bot.dashboard.visit import (
 from domain.gates import Gate
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef
-from memory.gates import gates
+from memory import gates
 from memory.process.sessions import DashboardSession
 from memory.reports import pages
 from memory.reports.pages import PageKey, RepositoryStanding, RunFilter, load_overviews

@@ -5,19 +5,18 @@ from dataclasses import dataclass
 
 from bot.dashboard.visit import NotHere, Page, Shown, Visit
 from domain.gates import Gate
-from domain.ids import shorten_id
 from domain.review.feedback import FindingFeedback
 from domain.review.review import Conclusion, Review
 from domain.runs.plan import RatedPlan
 from domain.runs.run import Run, RunState
+from domain.value import shorten_id
+from memory import gates, reservations
 from memory.db.engine import Database
-from memory.findings import feedback
-from memory.gates import gates
+from memory.learned import feedback
 from memory.reports import pages
 from memory.reports.pages import KeyedPage, ListedRun, PageKey, RunFilter, TimelineEntry
-from memory.reservations import reservations
 from memory.runs import checkpoints, outbox, waits, work_checkpoints
-from memory.runs.traces import list_trace
+from memory.runs.outbox import list_trace
 from messages.commands import describe_outcome, name_state
 from messages.gate_answers import describe_deciders
 from messages.review import name_outcome

@@ -1,23 +1,27 @@
-"""The pages around signing in: the public page, the way to GitHub and back, and what is said if that fails."""
+"""The pages around signing in, and under which address people reach the dashboard and come back to it."""
+
+from urllib.parse import unquote, urlsplit
 
 import structlog
 from aiohttp import web
 from pydantic import SecretStr
 
-from bot.dashboard.addresses import choose_target, explain_setup, find_own_origin, is_at
+from bot.addresses import find_host_name, is_loopback
 from bot.dashboard.authority import GitHubSilent
 from bot.dashboard.cookies import BegunSignIn, Cookies, digest, make_session_id
-from bot.dashboard.rendering import HEADERS, render
-from bot.dashboard.visit import ROOT, Page, build_address
+from bot.dashboard.visit import HEADERS, ROOT, Page, build_address, render
 from bot.github.sign_in import GitHubSignIn
 from bot.settings import Settings
-from bot.setup.afterwards import find_install_page
+from bot.setup.choices import find_install_page
 from domain.errors import CodeHostError, NotAllowed
 from domain.github.installations import MOST_ISSUES
 from memory.process import sessions
 from memory.process.sessions import DashboardSession
-from messages.welcome import TITLE as WELCOME_TITLE
+from messages.deliveries import TITLE as WELCOME_TITLE
 from pipeline.context import Services
+
+_LONGEST = 2_000  # characters of an address that somebody comes back to
+
 
 log = structlog.get_logger(__name__)
 
@@ -133,3 +137,50 @@ def make_cookies(settings: Settings, request: web.Request) -> Cookies:
     secret = settings.client_secret.get_secret_value() if settings.client_secret is not None else ""
     origin = find_own_origin(settings, request) or "https:"
     return Cookies(is_secure=origin.startswith("https:"), key=f"forge dashboard {secret}".encode())
+
+
+def find_own_origin(settings: Settings, request: web.Request) -> str | None:
+    """Scheme and host of the dashboard; None if nobody set it and the request does not come from this machine."""
+    if settings.public_url:
+        return settings.public_url
+    host = request.headers.get("Host", "")
+    return f"http://{host}" if is_loopback(find_host_name(host)) else None
+
+
+def is_at(origin: str, request: web.Request) -> bool:
+    """Whether a browser reached this server under an address, as far as the request tells."""
+    return urlsplit(origin).netloc.lower() == request.headers.get("Host", "").lower()
+
+
+def explain_setup(settings: Settings, request: web.Request) -> str:
+    """What is missing before anybody can sign in, for the operator; empty if nothing is."""
+    if not settings.client_id or settings.client_secret is None:
+        return (
+            "Nobody can sign in yet: FORGE_CLIENT_ID and FORGE_CLIENT_SECRET are not set. The App's settings on GitHub "
+            "show the client id and make a secret."
+        )
+    origin = find_own_origin(settings, request)
+    if origin is None:
+        return (
+            "Nobody can sign in here yet: FORGE_PUBLIC_URL is not set. Set it to the address under which people reach "
+            "this server, such as https://forge.example.com."
+        )
+    place = urlsplit(origin)
+    if place.path or place.query or place.fragment:
+        return "Nobody can sign in here: FORGE_PUBLIC_URL has a path. Set it to scheme and host only."
+    if place.scheme != "https" and not is_loopback(place.hostname or ""):
+        return (
+            "Nobody can sign in here: FORGE_PUBLIC_URL is not https, so others could read along. Put a proxy with a "
+            "certificate in front of Forge, and set the address of that."
+        )
+    return ""
+
+
+def choose_target(wanted: str) -> str:
+    """The page of the dashboard that somebody wanted; its first page for anything else, such as another site."""
+    if len(wanted) > _LONGEST or not wanted.isascii() or not wanted.isprintable():
+        return ROOT
+    path = wanted.partition("?")[0]
+    is_own = path == ROOT or path.startswith(f"{ROOT}/")
+    is_plain = not any(sign in unquote(path) for sign in ("\\", "//", "/.")) and "#" not in wanted
+    return wanted if is_own and is_plain else ROOT

@@ -3,18 +3,18 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import unquote
 
 import structlog
 from aiohttp import web
 
 from bot.dashboard import audit, checkpoints, configuration, figures, findings, memories, overview, runs
-from bot.dashboard.addresses import find_own_origin, is_own_host
 from bot.dashboard.authority import GitHubSilent, ReadableRepository, find_readable
 from bot.dashboard.cookies import FIELD, Cookies, digest, make_form_token, read_form, read_own_fields
-from bot.dashboard.rendering import HEADERS, render, show_style, style_address
-from bot.dashboard.sign_in import SignInPages, make_cookies
+from bot.dashboard.sign_in import SignInPages, find_own_origin, make_cookies
 from bot.dashboard.visit import (
+    HEADERS,
     ROOT,
     Download,
     NotHere,
@@ -25,15 +25,18 @@ from bot.dashboard.visit import (
     Shown,
     Visit,
     build_address,
+    render,
+    show_style,
+    style_address,
 )
-from bot.pages.forms import FormRefused
+from bot.pages import Denied
 from bot.settings import Settings
 from domain.errors import DatabaseUnavailable
-from domain.github.importance import look_on
 from memory.process import sessions
 from memory.process.sessions import DashboardSession
 from pipeline.context import Services
 from safety.authorization import refuse_role
+from safety.github_limits import look_on
 
 log = structlog.get_logger(__name__)
 
@@ -84,11 +87,11 @@ class Dashboard:
         router.add_get(f"{ROOT}/sign-in", self._guard(self._sign_in.offer))
         router.add_get(f"{ROOT}/to-github", self._guard(self._sign_in.leave))
         router.add_get(f"{ROOT}/signed-in", self._guard(self._sign_in.arrive))
-        router.add_post(f"{ROOT}/sign-out", self._guard(self._sign_out))
-        router.add_get(ROOT, self._guard(self._list_repositories))
-        router.add_get(f"{ROOT}/gates", self._guard(self._list_gates))
+        router.add_post(f"{ROOT}/sign-out", self._guard(self._with_session(self._sign_out)))
+        router.add_get(ROOT, self._guard(self._with_session(self._list_repositories)))
+        router.add_get(f"{ROOT}/gates", self._guard(self._with_session(self._list_gates)))
         for page in PAGES:
-            router.add_get(_build_path(page.path), self._guard(self._show(page)))
+            router.add_get(_build_path(page.path), self._guard(self._with_session(partial(self._show, page))))
         for action in ACTIONS:
             router.add_post(_build_path(action.path), self._guard(self._act(action)))
         router.add_route("*", f"{ROOT}{{rest:(/.*)?}}", self._guard(self._miss))
@@ -99,7 +102,7 @@ class Dashboard:
         """Turns what can go wrong into pages, and refuses names of others; never answers 500 with a traceback."""
 
         async def answer_safely(request: web.Request) -> web.StreamResponse:
-            if not is_own_host(self._settings, request.headers.get("Host", "")):
+            if not self._settings.is_own_host(request.headers.get("Host", "")):
                 return web.Response(status=421, text=_STRANGE_HOST, headers=HEADERS)
             try:
                 with look_on() if request.method in {"GET", "HEAD"} else nullcontext():
@@ -111,7 +114,7 @@ class Dashboard:
             except DatabaseUnavailable as error:
                 log.error("dashboard.no_database", error=str(error))
                 return self._explain(503, "The database does not answer", "Load the page again in a moment.")
-            except FormRefused as error:
+            except Denied as error:
                 return self._explain(error.status, "This form was not taken", f"{error.reason} {error.advice}")
             except web.HTTPException:
                 raise
@@ -133,26 +136,28 @@ class Dashboard:
         wanted = request.path_qs if request.method in {"GET", "HEAD"} else ""
         return _see(build_address("sign-in", to=wanted if wanted != ROOT else ""))
 
+    def _with_session(self, answer: Callable[[SignedInRequest], Awaitable[web.StreamResponse]]) -> Handler:
+        """Answers whoever is signed in, and sends anybody else to sign in."""
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            signed_in = await self._require_session(request)
+            return await answer(signed_in) if isinstance(signed_in, SignedInRequest) else signed_in
+
+        return handle
+
     def _cookies(self, request: web.Request) -> Cookies:
         return make_cookies(self._settings, request)
 
     # --- pages of one repository -----------------------------------------------------------------------------------
 
-    def _show(self, page: RepositoryPage) -> Handler:
-        async def show(request: web.Request) -> web.StreamResponse:
-            signed_in = await self._require_session(request)
-            if not isinstance(signed_in, SignedInRequest):
-                return signed_in
-            readable = await self._find_readable(signed_in, page.least)
-            if readable is None:
-                return self._miss_for(signed_in)
-            renamed = _find_renamed(request, readable)
-            if renamed is not None:
-                return _see(renamed)
-            visit = self._open_visit(signed_in, readable)
-            return await self._answer(signed_in, visit, page.show, page)
-
-        return show
+    async def _show(self, page: RepositoryPage, signed_in: SignedInRequest) -> web.StreamResponse:
+        readable = await self._find_readable(signed_in, page.least)
+        if readable is None:
+            return self._miss_for(signed_in)
+        renamed = _find_renamed(signed_in.request, readable)
+        if renamed is not None:
+            return _see(renamed)
+        return await self._answer(signed_in, self._open_visit(signed_in, readable), page.show, page)
 
     def _act(self, action: RepositoryAction) -> Handler:
         async def act(request: web.Request) -> web.StreamResponse:
@@ -223,25 +228,17 @@ class Dashboard:
 
     # --- other pages -----------------------------------------------------------------------------------------------
 
-    async def _list_repositories(self, request: web.Request) -> web.StreamResponse:
-        signed_in = await self._require_session(request)
-        if not isinstance(signed_in, SignedInRequest):
-            return signed_in
-        after = request.query.get("after", "")
+    async def _list_repositories(self, signed_in: SignedInRequest) -> web.StreamResponse:
+        after = signed_in.request.query.get("after", "")
         page = await overview.show_list(self._services, signed_in.session, after)
         return self._render(page, signed_in)
 
-    async def _list_gates(self, request: web.Request) -> web.StreamResponse:
-        signed_in = await self._require_session(request)
-        if not isinstance(signed_in, SignedInRequest):
-            return signed_in
+    async def _list_gates(self, signed_in: SignedInRequest) -> web.StreamResponse:
         page = await overview.show_everywhere(self._services, signed_in.session, self._settings.github_web_url)
         return self._render(page, signed_in)
 
-    async def _sign_out(self, request: web.Request) -> web.StreamResponse:
-        signed_in = await self._require_session(request)
-        if not isinstance(signed_in, SignedInRequest):
-            return signed_in
+    async def _sign_out(self, signed_in: SignedInRequest) -> web.StreamResponse:
+        request = signed_in.request
         await read_form(request, signed_in.session_id, find_own_origin(self._settings, request))
         await sessions.end(self._services.database, signed_in.session.digest)
         response = _see(build_address("sign-in", out="yes"))

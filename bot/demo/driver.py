@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 import httpx2
 from rich.console import Console, RenderableType
@@ -35,6 +36,9 @@ _ICONS = "⛔🔴🟡🔵"
 _SHOWN = 3
 """Findings whose text is printed in full."""
 _COLOURS = {"success": "green", "failure": "red", "action_required": "yellow", "neutral": "yellow"}
+
+
+T = TypeVar("T")
 
 
 class DemoDriver:
@@ -108,22 +112,27 @@ class DemoDriver:
 
         :param after: the number of the issue it is opened for.
         """
-        ended = time.monotonic() + self._patience
-        while time.monotonic() < ended:
-            if mine := [each for each in repository.pulls() if each.number > after]:
-                return mine[0]
-            await asyncio.sleep(0.02)
-        raise TimeoutError("Forge did not open a pull request.")
+        return await self._wait_for(
+            lambda: next((each for each in repository.pulls() if each.number > after), None),
+            "Forge did not open a pull request.",
+        )
 
     async def wait_for_reply(self, said: Callable[[], Sequence[ReviewComment | IssueComment]]) -> str:
         """Wait for Forge's answer and show it."""
+        answer = await self._wait_for(
+            lambda: next((each for each in said() if each.user is self.github.app.bot), None), "Forge did not answer."
+        )
+        self.say(answer.user.login, strip_html(answer.body))
+        return answer.body
+
+    async def _wait_for(self, find: Callable[[], T | None], missing: str) -> T:
+        """:raises TimeoutError: nothing is found in time; says what is missing."""
         ended = time.monotonic() + self._patience
         while time.monotonic() < ended:
-            if mine := [each for each in said() if each.user is self.github.app.bot]:
-                self.say(mine[0].user.login, strip_html(mine[0].body))
-                return mine[0].body
+            if (found := find()) is not None:
+                return found
             await asyncio.sleep(0.02)
-        raise TimeoutError("Forge did not answer.")
+        raise TimeoutError(missing)
 
     def say(self, login: str, text: str) -> None:
         self._tell(f"{login}: {_summarise(text)}", _panel(login, text))

@@ -13,18 +13,17 @@ from sqlalchemy.exc import DBAPIError
 
 from bot.clock import SystemClock
 from bot.current_database import open_database
-from bot.deploy_access import load_deploy_access
-from bot.doctor.diagnosis import Diagnosis, fail, ok, warn
+from bot.doctor import Diagnosis, fail, ok, warn
 from bot.github.host import GitHubHost
-from bot.notify_targets import load_notify_targets
+from bot.operator_files import load_deploy_access, load_notify_targets
 from bot.settings import Installation, Settings
 from domain.config.deploy import DeploySettings, Environment
-from domain.config.review import Linter
+from domain.config.sections import Linter
 from domain.deployments.deployment import DeployAccesses
 from domain.errors import ConfigurationError, ForgeError
 from domain.review.avoidance import MEMORY_DAYS
-from memory.deliveries.notices import targets
-from memory.findings import findings
+from memory import findings
+from memory.deliveries import notice_targets
 from memory.repositories import configurations
 from messages.notices import describe_target
 from pipeline.config.parsing import PATH, load_from_checkout
@@ -78,7 +77,7 @@ async def check_notices(settings: Settings) -> Diagnosis | None:
         return fail("notices", error.message, error.advice)
     try:
         async with open_database(settings) as database:
-            known = await targets.list_all(database)
+            known = await notice_targets.list_all(database)
     except ForgeError:  # the check of the database says why
         known = ()
     failing = [each for each in known if each.failing_since is not None]

@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from bot.clock import SystemClock
+from bot.doctor import Diagnosis, fail, ok
 from bot.doctor.configured import check_deployments, check_detectors, check_linters, check_notices
-from bot.doctor.diagnosis import Diagnosis, fail, ok
 from bot.doctor.machine import check_database, check_disk, check_port
 from bot.doctor.services import check_github, check_models
 from bot.github.host import GitHubHost
@@ -36,14 +36,9 @@ async def diagnose(*, ask: bool = False) -> AsyncGenerator[Diagnosis]:
     yield await _check_tools()
     yield await check_database(settings)
     yield await check_disk(settings)
-    if (port := await check_port(settings)) is not None:
-        yield port
-    if (detectors := await check_detectors(settings)) is not None:
-        yield detectors
-    if (told := await check_notices(settings)) is not None:
-        yield told
-    if (named := await check_linters(settings)) is not None:
-        yield named
+    for check in (check_port, check_detectors, check_notices, check_linters):
+        if (found := await check(settings)) is not None:
+            yield found
     async with _host(settings) as host:
         async for finding in check_github(settings, host, load_permissions()):
             yield finding

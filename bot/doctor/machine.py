@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 import migrations
 from bot.current_database import open_database
-from bot.doctor.diagnosis import Diagnosis, fail, ok, warn
+from bot.doctor import Diagnosis, fail, ok, warn
 from bot.health import ALIVE, MIN_FREE
 from bot.listener import check_address, explain_in_use
 from bot.settings import Settings
@@ -22,7 +22,7 @@ from domain.errors import ForgeError
 from memory.db.engine import Engine, begin, sync_engine
 from memory.db.tables.repositories import RepositoryRow
 from memory.process import halts
-from messages.halts import describe_halt
+from messages.deliveries import describe_halt
 from safety.containment import ADVICE as NO_SANDBOX
 from safety.containment import CODE
 from workspace.sandbox.probes import ATTACKS

@@ -9,17 +9,16 @@ from email.utils import parsedate_to_datetime
 
 import httpx2
 
+from agents.llm.client import try_model
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.llm.prices import FallbackPrice
-from agents.llm.probe import try_model
-from bot.certificates import load_trusted
-from bot.doctor.diagnosis import Diagnosis, fail, ok, warn
+from bot.addresses import load_trusted
+from bot.doctor import Diagnosis, fail, ok, warn
 from bot.github.host import GitHubHost
 from bot.github.payloads.apps import HookShown
-from bot.model_choice import ADD_MODEL, WITHOUT_MODEL, is_without_model
-from bot.settings import Settings
+from bot.settings import ADD_MODEL, WITHOUT_MODEL, Settings, is_without_model
 from domain.errors import CodeHostError, ForgeError, Unavailable
-from domain.github.deliveries import DeliveryAttempt
+from domain.github.installations import DeliveryAttempt
 from domain.money import FREE, MICRO, Usage, format_usd
 
 _MAX_SKEW = timedelta(seconds=60)

@@ -1,21 +1,26 @@
 """Finds, creates and updates check runs on GitHub within its limits, and reads which of other Apps fail."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from bot.github.client import quote_segment, repository_path
+from bot.github.client import quote_segment
 from bot.github.conversation import GitHubConversation
 from bot.github.deployments import GitHubActions
 from bot.github.errors import bad_answer
-from bot.github.markdown import shorten, shorten_bytes, shorten_plain
 from bot.github.payloads.checks import AnnotatedShown, AnnotationShown, CheckRunShown, SpokenRun, SpokenStatus
-from bot.github.payloads.parsing import parse, parse_all
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.checks import SLUG, Annotation, Button, CheckRun, CheckRunRef, FailingCheck
 from domain.ports import FailingChecks
 from domain.runs.run import RepositoryRef
+
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_DETAILS = re.compile(r"<(/?)details\b[^>]*>", re.IGNORECASE)
+_NOTE = "\n\n*Shortened: GitHub shows no more than {limit:,} characters here.*"
+_ROOM_FOR_CLOSING = 500  # characters
+
 
 MAX_ANNOTATIONS = 50  # in one request; further ones are appended by updates
 MAX_TEXT = 65_535  # characters, summary and text each
@@ -135,14 +140,9 @@ class GitHubCheckRuns(GitHubConversation):
 
     async def find_check_run(self, repository: RepositoryRef, head_sha: str, external_id: str) -> CheckRunRef | None:
         purpose = f"look for a check run on {head_sha[:7]} of {repository.full_name}"
-        items = await self._client.items(
-            repository.installation_id,
-            f"{repository_path(repository)}/commits/{quote_segment(head_sha)}/check-runs",
-            purpose,
-            {"filter": "all", "app_id": self._client.app_id},
-            key="check_runs",
-        )
-        runs = [one.to_domain() for one in parse_all(CheckRunShown, items, purpose)]
+        path, query = f"commits/{quote_segment(head_sha)}/check-runs", {"filter": "all", "app_id": self._client.app_id}
+        shown = await self._list(CheckRunShown, repository, path, purpose, query, key="check_runs")
+        runs = [one.to_domain() for one in shown]
         ours = [one for one in runs if one.external_id == external_id and one.head_sha == head_sha]
         return max(ours, key=lambda one: one.id, default=None)
 
@@ -155,14 +155,8 @@ class GitHubCheckRuns(GitHubConversation):
         require_valid(check)
         purpose = f"create the check run “{check.name}” on {check.head_sha[:7]} of {repository.full_name}"
         first, *others = batches(check.annotations)
-        data = await self._client.write(
-            repository.installation_id,
-            "POST",
-            f"{repository_path(repository)}/check-runs",
-            purpose,
-            creation_body(check, first),
-        )
-        ref = parse(CheckRunShown, data, purpose).to_domain()
+        body = creation_body(check, first)
+        ref = (await self._write(CheckRunShown, repository, "POST", "check-runs", purpose, body)).to_domain()
         for batch in others:
             ref = await self._show(repository, ref.id, check, batch)
         return ref
@@ -183,10 +177,10 @@ class GitHubCheckRuns(GitHubConversation):
         self, repository: RepositoryRef, check_id: int, check: CheckRun, annotations: Sequence[Annotation]
     ) -> CheckRunRef:
         purpose = f"update the check run “{check.name}” on {check.head_sha[:7]} of {repository.full_name}"
-        address = f"{repository_path(repository)}/check-runs/{check_id}"
         body = update_body(check, annotations)
-        data = await self._client.write(repository.installation_id, "PATCH", address, purpose, body)
-        return parse(CheckRunShown, data, purpose).to_domain()
+        return (
+            await self._write(CheckRunShown, repository, "PATCH", f"check-runs/{check_id}", purpose, body)
+        ).to_domain()
 
     async def _annotations(self, repository: RepositoryRef, check_id: int) -> list[AnnotationShown]:
         """The annotations that a check run shows; GitHub's count tells whether the list is complete.
@@ -194,18 +188,17 @@ class GitHubCheckRuns(GitHubConversation):
         GitHub may not show a new check run yet; then it has none. If it is gone, the write that follows fails.
         """
         purpose = f"read the annotations of a check run of {repository.full_name}"
-        address = f"{repository_path(repository)}/check-runs/{check_id}"
         try:
-            found = await self._client.get(repository.installation_id, address, purpose)
+            found = await self._get(AnnotatedShown, repository, f"check-runs/{check_id}", purpose)
         except NotFound:
             return []
-        count = parse(AnnotatedShown, found, purpose).output.annotations_count
+        count = found.output.annotations_count
         if count == 0:
             return []
-        items = await self._client.items(repository.installation_id, f"{address}/annotations", purpose)
-        if len(items) < count:
-            raise bad_answer(purpose, f"{len(items)} items of {count}")
-        return parse_all(AnnotationShown, items, purpose)
+        shown = await self._list(AnnotationShown, repository, f"check-runs/{check_id}/annotations", purpose)
+        if len(shown) < count:
+            raise bad_answer(purpose, f"{len(shown)} items of {count}")
+        return shown
 
 
 class GitHubFailingChecks(GitHubActions, FailingChecks):
@@ -225,11 +218,11 @@ class GitHubFailingChecks(GitHubActions, FailingChecks):
     async def _read_results(self, repository: RepositoryRef, head_sha: str) -> list[SpokenRun | SpokenStatus]:
         """The newest of each check of other Apps, and of each status."""
         purpose = f"read the checks on {head_sha[:7]} of {repository.full_name}"
-        commit = f"{repository_path(repository)}/commits/{quote_segment(head_sha)}"
-        who = repository.installation_id
-        runs = await self._client.items(who, f"{commit}/check-runs", purpose, {"filter": "latest"}, key="check_runs")
-        statuses = parse_all(SpokenStatus, await self._client.items(who, f"{commit}/statuses", purpose), purpose)
-        of_others = (one for one in parse_all(SpokenRun, runs, purpose) if not one.is_of(self._client.app_id))
+        commit = f"commits/{quote_segment(head_sha)}"
+        latest = {"filter": "latest"}
+        runs = await self._list(SpokenRun, repository, f"{commit}/check-runs", purpose, latest, key="check_runs")
+        statuses = await self._list(SpokenStatus, repository, f"{commit}/statuses", purpose)
+        of_others = (one for one in runs if not one.is_of(self._client.app_id))
         newest = {one.context: one for one in reversed(statuses)}  # the last reported comes first
         return [*of_others, *newest.values()]
 
@@ -246,8 +239,65 @@ class GitHubFailingChecks(GitHubActions, FailingChecks):
 
     async def _read_annotations(self, repository: RepositoryRef, check: FailingCheck) -> list[str]:
         purpose = f"read the annotations of the check run “{check.name}” of {repository.full_name}"
-        address = f"{repository_path(repository)}/check-runs/{check.id}/annotations"
-        shown = parse_all(
-            AnnotationShown, await self._client.items(repository.installation_id, address, purpose), purpose
-        )
+        path = f"check-runs/{check.id}/annotations"
+        shown = await self._list(AnnotationShown, repository, path, purpose)
         return [f"{each.path}:{each.start_line}: {each.message or each.title or ''}" for each in shown]
+
+
+def shorten(text: str, limit: int) -> str:
+    """``text`` if it fits; otherwise its beginning up to the end of a line, with what is open closed, and a note.
+
+    :param limit: characters, at least 1,000.
+    """
+    if len(text) <= limit:
+        return text
+    note = _NOTE.format(limit=limit)
+    kept = _whole_lines(text[: limit - len(note) - _ROOM_FOR_CLOSING])
+    closing = _close_open(kept)
+    if len(closing) > _ROOM_FOR_CLOSING:  # nested absurdly deep: show it as it is rather than not at all
+        closing = ""
+    return kept + closing + note
+
+
+def shorten_plain(text: str, limit: int) -> str:
+    """Plain text of at most ``limit`` characters, with an ellipsis if something is missing."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def shorten_bytes(text: str, limit: int) -> str:
+    """Plain text of at most ``limit`` bytes of UTF-8, never ending inside a character."""
+    encoded = text.encode(errors="replace")
+    if len(encoded) <= limit:
+        return encoded.decode()
+    return encoded[: limit - 3].decode(errors="ignore") + "…"
+
+
+def _whole_lines(text: str) -> str:
+    end = text.rfind("\n", len(text) // 2)  # a very long line is cut inside rather than lost
+    return text if end < 0 else text[:end]
+
+
+def _close_open(text: str) -> str:
+    """The text that closes everything that ``text`` leaves open, innermost first."""
+    fence, prose = _open_fence(text)
+    parts: list[str] = [f"\n{fence}"] if fence else []
+    if prose.rfind("<!--") > prose.rfind("-->"):
+        parts.append("\n-->")
+    depth = 0
+    for tag in _DETAILS.finditer(prose):
+        depth = max(0, depth - 1 if tag[1] else depth + 1)
+    return "".join(parts) + "\n\n</details>" * depth
+
+
+def _open_fence(text: str) -> tuple[str, str]:
+    """The fence that is still open at the end, or an empty text, and all lines outside fences."""
+    fence = ""
+    prose: list[str] = []
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        if not fence:
+            fence = found[1] if found else ""
+            prose += [] if found else [line]
+        elif found and found[1].startswith(fence) and not line[found.end() :].strip():
+            fence = ""
+    return fence, "\n".join(prose)

@@ -1,25 +1,41 @@
 """A client of GitHub's API: repeats failed reads, sends writes one at a time, and returns only complete lists."""
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import TypeVar, cast
 from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue
 
 from bot.github.errors import bad_answer, to_error
-from bot.github.etags import EtagCache
-from bot.github.graphql import Document
 from bot.github.limits import LimitGate, LimitStore
 from bot.github.pacing import Budget, InMemoryBudget, Sleep, Write, WriteLanes, retry_read
-from bot.github.request import APP, NO_BODY, Channel, Request, Response, decipher
+from bot.github.request import (
+    APP,
+    NO_BODY,
+    AppSignature,
+    Channel,
+    Document,
+    GivenToken,
+    InstallationTokens,
+    Request,
+    Response,
+    Tokens,
+    decipher,
+)
 from bot.github.settings import GitHubSettings, PersonalAccess
-from bot.github.tokens import AppSignature, GivenToken, InstallationTokens, Tokens
 from bot.github.transport import Answer, Tail, Transport
 from domain.errors import Forbidden, NotFound, Unauthorized, Unavailable
-from domain.github.importance import is_looking_on
 from domain.ports import Clock
 from domain.runs.run import RepositoryRef
+from safety.github_limits import is_looking_on
+
+MAX_ENTRIES = 500
+MAX_BODY = 256 * 1024  # bytes; larger answers are not worth the memory
+MAX_BYTES = 16 * 1024 * 1024  # of all bodies
+
 
 T = TypeVar("T")
 Send = Callable[[Request], Awaitable[T]]
@@ -320,3 +336,37 @@ def _items(page: object, key: str | None, purpose: str) -> tuple[list[object], i
     if not isinstance(page, list):
         raise bad_answer(purpose, "a page that is not a list")
     return cast("list[object]", page), total
+
+
+@dataclass(frozen=True)
+class CachedAnswer:
+    etag: str
+    answer: Answer
+
+
+class EtagCache:
+    """The most recently used answers. The installation is part of the key, so none is ever served another's answer."""
+
+    def __init__(self, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
+        self._max_entries = max_entries
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._entries: OrderedDict[tuple[int, str], CachedAnswer] = OrderedDict()
+
+    def find(self, installation_id: int, url: str) -> CachedAnswer | None:
+        seen = self._entries.get((installation_id, url))
+        if seen is not None:
+            self._entries.move_to_end((installation_id, url))
+        return seen
+
+    def keep(self, installation_id: int, url: str, answer: Answer) -> None:
+        before = self._entries.pop((installation_id, url), None)
+        self._bytes -= len(before.answer.body) if before else 0
+        etag = answer.headers.get("etag")
+        if not etag or answer.status != 200 or len(answer.body) > MAX_BODY:
+            return
+        self._entries[installation_id, url] = CachedAnswer(etag, answer)
+        self._bytes += len(answer.body)
+        while len(self._entries) > self._max_entries or self._bytes > self._max_bytes:
+            _, oldest = self._entries.popitem(last=False)
+            self._bytes -= len(oldest.answer.body)

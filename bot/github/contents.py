@@ -3,19 +3,29 @@
 import base64
 import binascii
 from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import JsonValue
 
 from bot.github.client import quote_segment, repository_path, require_same
 from bot.github.conversation import GitHubConversation
 from bot.github.errors import bad_answer
-from bot.github.payloads.contents import BlobShown, DependencyShown, FileShown
-from bot.github.payloads.parsing import RepositoryShown, parse, parse_all
+from bot.github.payloads.parsing import RepositoryShown, parse
 from domain.errors import Forbidden, NotFound
 from domain.github.commits import CommitDraft, FileToCommit, MadeCommit
-from domain.github.pull_requests import DependencyChange
+from domain.github.pull_requests import DependencyChange, Vulnerability
 from domain.runs.run import RepositoryRef
 from domain.value import Value
+
+
+class FileShown(Value):
+    """An entry of the contents endpoint; files above 1 MB come with encoding ``none`` and must be read as a blob."""
+
+    type: str
+    sha: str
+    size: int
+    encoding: str | None = None
+    content: str | None = None
 
 
 class GitHubContents(GitHubConversation):
@@ -42,21 +52,19 @@ class GitHubContents(GitHubConversation):
     ) -> Sequence[DependencyChange] | None:
         purpose = f"compare the dependencies of {repository.full_name}"
         span = f"{quote_segment(base_sha)}...{quote_segment(head_sha)}"
-        address = f"{repository_path(repository)}/dependency-graph/compare/{span}"
         try:
-            items = await self._client.items(repository.installation_id, address, purpose)
+            shown = await self._list(DependencyShown, repository, f"dependency-graph/compare/{span}", purpose)
         except (Forbidden, NotFound):
             await self._require_visible(repository)
             return None
-        return [item.to_domain() for item in parse_all(DependencyShown, items, purpose)]
+        return [item.to_domain() for item in shown]
 
     async def _bytes(self, repository: RepositoryRef, file: FileShown, purpose: str) -> bytes | None:
         if file.type != "file":  # a submodule, or a link that leads out of the repository
             return None
         if file.encoding == "base64" and file.content is not None:
             return _decode(file.content, file.size, purpose)
-        address = f"{repository_path(repository)}/git/blobs/{quote_segment(file.sha)}"
-        blob = parse(BlobShown, await self._client.get(repository.installation_id, address, purpose), purpose)
+        blob = await self._get(BlobShown, repository, f"git/blobs/{quote_segment(file.sha)}", purpose)
         return _decode(blob.content, blob.size, purpose)
 
     async def _require_visible(self, repository: RepositoryRef) -> None:
@@ -66,8 +74,7 @@ class GitHubContents(GitHubConversation):
         :raises NotFound: the repository is gone, or its name belongs to another one now.
         """
         purpose = f"see the repository {repository.full_name}"
-        data = await self._client.get(repository.installation_id, repository_path(repository), purpose)
-        found = parse(RepositoryShown, data, purpose).id
+        found = (await self._get(RepositoryShown, repository, "", purpose)).id
         require_same(repository.model_copy(update={"id": repository.id or found}), found)
 
 
@@ -107,10 +114,11 @@ class GitHubCommits(GitHubConversation):
 
     async def create_commit(self, repository: RepositoryRef, draft: CommitDraft) -> MadeCommit:
         entries: list[JsonValue] = [await self._describe_entry(repository, each) for each in draft.files]
-        tree = await self._make(repository, "trees", {"base_tree": draft.onto, "tree": entries})
-        sha, parents = parse(_Object, tree, _purpose(repository)).sha, list[JsonValue](draft.parents)
-        made = await self._make(repository, "commits", {"message": draft.message, "tree": sha, "parents": parents})
-        commit = parse(_Commit, made, _purpose(repository))
+        purpose, parents = f"commit to {repository.full_name}", list[JsonValue](draft.parents)
+        wanted: JsonValue = {"base_tree": draft.onto, "tree": entries}
+        tree = await self._write(_Object, repository, "POST", "git/trees", purpose, wanted)
+        wanted = {"message": draft.message, "tree": tree.sha, "parents": parents}
+        commit = await self._write(_Commit, repository, "POST", "git/commits", purpose, wanted)
         return MadeCommit(commit.sha, commit.tree.sha, commit.verification.verified)
 
     async def _describe_entry(self, repository: RepositoryRef, file: FileToCommit) -> dict[str, JsonValue]:
@@ -123,12 +131,47 @@ class GitHubCommits(GitHubConversation):
         except UnicodeDecodeError:
             pass
         body: dict[str, JsonValue] = {"content": base64.b64encode(file.content).decode(), "encoding": "base64"}
-        return {**entry, "sha": parse(_Object, await self._make(repository, "blobs", body), _purpose(repository)).sha}
-
-    async def _make(self, repository: RepositoryRef, kind: str, body: dict[str, JsonValue]) -> object:
-        address = f"{repository_path(repository)}/git/{kind}"
-        return await self._client.write(repository.installation_id, "POST", address, _purpose(repository), body)
+        purpose = f"commit to {repository.full_name}"
+        return {**entry, "sha": (await self._write(_Object, repository, "POST", "git/blobs", purpose, body)).sha}
 
 
-def _purpose(repository: RepositoryRef) -> str:
-    return f"commit to {repository.full_name}"
+class BlobShown(Value):
+    encoding: Literal["base64"]
+    content: str
+    size: int
+
+
+class _Advisory(Value):
+    severity: Literal["low", "moderate", "high", "critical"]
+    advisory_ghsa_id: str
+    advisory_summary: str
+    advisory_url: str
+
+
+class DependencyShown(Value):
+    change_type: Literal["added", "removed"]
+    manifest: str
+    ecosystem: str
+    name: str
+    version: str
+    license: str | None = None
+    vulnerabilities: tuple[_Advisory, ...] = ()
+
+    def to_domain(self) -> DependencyChange:
+        return DependencyChange(
+            added=self.change_type == "added",
+            manifest=self.manifest,
+            ecosystem=self.ecosystem,
+            name=self.name,
+            version=self.version,
+            licence=self.license,
+            vulnerabilities=tuple(
+                Vulnerability(
+                    severity=one.severity,
+                    advisory=one.advisory_ghsa_id,
+                    summary=one.advisory_summary,
+                    url=one.advisory_url,
+                )
+                for one in self.vulnerabilities
+            ),
+        )

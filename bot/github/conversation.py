@@ -8,9 +8,9 @@ from pydantic.alias_generators import to_camel
 
 from bot.github.client import Client, quote_segment, repository_path, require_same
 from bot.github.errors import bad_answer
-from bot.github.graphql import Document
 from bot.github.payloads.apps import AppShown
-from bot.github.payloads.parsing import AccountShown, Created, RepositoryHome, RepositoryShown, parse, parse_all
+from bot.github.payloads.parsing import AccountShown, Created, RepositoryHome, RepositoryShown, Shape, parse, parse_all
+from bot.github.request import Document
 from domain.errors import NotFound
 from domain.github.commits import AN_APP
 from domain.github.conversation import (
@@ -217,6 +217,50 @@ class GitHubConversation(Conversation):
         self._client = client
         self._bot: AccountShown | None = None
 
+    async def _get(
+        self,
+        shape: type[Shape],
+        repository: RepositoryRef,
+        path: str,
+        purpose: str,
+        query: Mapping[str, str | int] | None = None,
+    ) -> Shape:
+        """One object of a repository.
+
+        :param path: below the repository's address; empty: the repository itself.
+        :param purpose: completes "Could not …".
+        """
+        address = "/".join(filter(None, (repository_path(repository), path)))
+        return parse(shape, await self._client.get(repository.installation_id, address, purpose, query), purpose)
+
+    async def _list(
+        self,
+        shape: type[Shape],
+        repository: RepositoryRef,
+        path: str,
+        purpose: str,
+        query: Mapping[str, str | int] | None = None,
+        key: str | None = None,
+    ) -> list[Shape]:
+        """A whole list of a repository, as :meth:`bot.github.client.Client.items` reads it."""
+        address = f"{repository_path(repository)}/{path}"
+        return parse_all(
+            shape, await self._client.items(repository.installation_id, address, purpose, query, key), purpose
+        )
+
+    async def _send(
+        self, repository: RepositoryRef, method: str, path: str, purpose: str, body: JsonValue = None
+    ) -> object:
+        """One write in a repository; what GitHub answers."""
+        address = f"{repository_path(repository)}/{path}"
+        return await self._client.write(repository.installation_id, method, address, purpose, body)
+
+    async def _write(
+        self, shape: type[Shape], repository: RepositoryRef, method: str, path: str, purpose: str, body: JsonValue
+    ) -> Shape:
+        """One write in a repository, and what it made."""
+        return parse(shape, await self._send(repository, method, path, purpose, body), purpose)
+
     async def react(self, repository: RepositoryRef, comment: CommentRef, reaction: Reaction) -> None:
         """React to a comment; for the body of a review, only GraphQL can."""
         purpose = f"react to a comment in {repository.full_name}"
@@ -224,13 +268,17 @@ class GitHubConversation(Conversation):
             variables: dict[str, JsonValue] = {"subject": comment.node_id, "content": _CONTENTS[reaction]}
             await self._client.graphql(repository, _REACT, variables, purpose)
             return
-        address = f"{repository_path(repository)}/{_REACTIONS[comment.kind]}/comments/{comment.id}/reactions"
-        await self._client.write(repository.installation_id, "POST", address, purpose, {"content": reaction.value})
+        await self._send(
+            repository,
+            "POST",
+            f"{_REACTIONS[comment.kind]}/comments/{comment.id}/reactions",
+            purpose,
+            {"content": reaction.value},
+        )
 
     async def find_comment(self, repository: RepositoryRef, number: int, marker: str) -> int | None:
         purpose = f"look for Forge's comment on {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/issues/{number}/comments"
-        remarks = await self._remarks(repository, address, purpose)
+        remarks = await self._list(_Remark, repository, f"issues/{number}/comments", purpose)
         return await self._own(repository, remarks, marker)
 
     async def create_comment(self, repository: RepositoryRef, number: int, body: str) -> int:
@@ -239,37 +287,31 @@ class GitHubConversation(Conversation):
 
     async def edit_comment(self, repository: RepositoryRef, comment_id: int, body: str) -> None:
         purpose = f"edit a comment in {repository.full_name}"
-        address = f"{repository_path(repository)}/issues/comments/{comment_id}"
-        await self._client.write(repository.installation_id, "PATCH", address, purpose, {"body": body})
+        await self._send(repository, "PATCH", f"issues/comments/{comment_id}", purpose, {"body": body})
 
     async def edit_review_comment(self, repository: RepositoryRef, comment_id: int, body: str) -> None:
         purpose = f"edit a review comment in {repository.full_name}"
-        address = f"{repository_path(repository)}/pulls/comments/{comment_id}"
-        await self._client.write(repository.installation_id, "PATCH", address, purpose, {"body": body})
+        await self._send(repository, "PATCH", f"pulls/comments/{comment_id}", purpose, {"body": body})
 
     async def fold_comment(self, repository: RepositoryRef, comment_id: int, *, folded: bool) -> None:
         """Fold or unfold a comment. Only GraphQL can, and it needs the node id."""
         purpose = f"{'fold' if folded else 'unfold'} a comment in {repository.full_name}"
-        address = f"{repository_path(repository)}/issues/comments/{comment_id}"
-        found = parse(_Named, await self._client.get(repository.installation_id, address, purpose), purpose)
+        found = await self._get(_Named, repository, f"issues/comments/{comment_id}", purpose)
         document = _FOLD if folded else _UNFOLD
         await self._client.graphql(repository, document, {"subject": found.node_id}, purpose)
 
     async def add_label(self, repository: RepositoryRef, number: int, label: str) -> None:
         purpose = f"label {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/issues/{number}/labels"
-        await self._client.write(repository.installation_id, "POST", address, purpose, {"labels": [label]})
+        await self._send(repository, "POST", f"issues/{number}/labels", purpose, {"labels": [label]})
 
     async def remove_label(self, repository: RepositoryRef, number: int, label: str) -> None:
         purpose = f"take a label off {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/issues/{number}/labels/{quote_segment(label)}"
         with suppress(NotFound):
-            await self._client.write(repository.installation_id, "DELETE", address, purpose, None)
+            await self._send(repository, "DELETE", f"issues/{number}/labels/{quote_segment(label)}", purpose, None)
 
     async def find_reply(self, repository: RepositoryRef, number: int, root: int, marker: str) -> int | None:
         purpose = f"look for Forge's reply on {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/pulls/{number}/comments"
-        remarks = await self._remarks(repository, address, purpose)
+        remarks = await self._list(_Remark, repository, f"pulls/{number}/comments", purpose)
         return await self._own(repository, [one for one in remarks if one.in_reply_to_id == root], marker)
 
     async def create_reply(self, repository: RepositoryRef, number: int, root: int, body: str) -> int:
@@ -278,33 +320,30 @@ class GitHubConversation(Conversation):
 
     async def comments_of_review(self, repository: RepositoryRef, number: int, review_id: int) -> Mapping[int, str]:
         purpose = f"read the comments of a review on {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/pulls/{number}/reviews/{review_id}/comments"
-        return {one.id: one.body or "" for one in await self._remarks(repository, address, purpose)}
+        shown = await self._list(_Remark, repository, f"pulls/{number}/reviews/{review_id}/comments", purpose)
+        return {one.id: one.body or "" for one in shown}
 
     async def own_remarks(self, repository: RepositoryRef, number: int, *, with_reviews: bool) -> Sequence[Remark]:
         purpose = f"read Forge's comments on {repository.full_name}#{number}"
-        here = repository_path(repository)
-        found = await self._remarks(repository, f"{here}/issues/{number}/comments", purpose)
+        found = await self._list(_Remark, repository, f"issues/{number}/comments", purpose)
         if with_reviews:
-            found += await self._remarks(repository, f"{here}/pulls/{number}/reviews", purpose)
+            found += await self._list(_Remark, repository, f"pulls/{number}/reviews", purpose)
         return [one for one in await self._mark_own(repository, found) if one.is_own]
 
     async def thread_remarks(self, repository: RepositoryRef, number: int, root: int) -> Sequence[Remark]:
         purpose = f"read a thread of {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/pulls/{number}/comments"
-        listed = await self._remarks(repository, address, purpose)
+        listed = await self._list(_Remark, repository, f"pulls/{number}/comments", purpose)
         return await self._mark_own(repository, [one for one in listed if root in {one.id, one.in_reply_to_id}])
 
     async def thumbs(self, repository: RepositoryRef, number: int, comments: Collection[int]) -> Sequence[ThumbGiven]:
         """Read who gave thumbs, only for comments that have some: the list of comments has the numbers."""
         purpose = f"read the reactions on {repository.full_name}#{number}"
-        here, pulls = repository.installation_id, f"{repository_path(repository)}/pulls"
-        listed = await self._client.items(here, f"{pulls}/{number}/comments", purpose)
-        wanted = [one for one in parse_all(_ReviewComment, listed, purpose) if one.id in comments and one.has_thumbs]
+        listed = await self._list(_ReviewComment, repository, f"pulls/{number}/comments", purpose)
+        wanted = [one for one in listed if one.id in comments and one.has_thumbs]
         found: list[ThumbGiven | None] = []
         for comment in wanted:
-            items = await self._client.items(here, f"{pulls}/comments/{comment.id}/reactions", purpose)
-            found += [given.to_domain(comment.id) for given in parse_all(_Given, items, purpose)]
+            shown = await self._list(_Given, repository, f"pulls/comments/{comment.id}/reactions", purpose)
+            found += [given.to_domain(comment.id) for given in shown]
         return [given for given in found if given is not None]
 
     async def review_threads(self, repository: RepositoryRef, number: int) -> Sequence[ReviewThread]:
@@ -349,9 +388,6 @@ class GitHubConversation(Conversation):
         require_same(repository, parse(RepositoryShown, data, purpose).id)
         return parse(RepositoryHome, data, purpose)
 
-    async def _remarks(self, repository: RepositoryRef, address: str, purpose: str) -> list[_Remark]:
-        return parse_all(_Remark, await self._client.items(repository.installation_id, address, purpose), purpose)
-
     async def _mark_own(self, repository: RepositoryRef, remarks: Sequence[_Remark]) -> list[Remark]:
         ours = (await self.own_account(repository)).id
         return [one.to_domain(ours) for one in remarks]
@@ -364,9 +400,7 @@ class GitHubConversation(Conversation):
         return next(mine, None)
 
     async def _say(self, repository: RepositoryRef, path: str, purpose: str, body: str) -> int:
-        address = f"{repository_path(repository)}/{path}"
-        data = await self._client.write(repository.installation_id, "POST", address, purpose, {"body": body})
-        return parse(Created, data, purpose).id
+        return (await self._write(Created, repository, "POST", path, purpose, {"body": body})).id
 
     async def _threads(self, repository: RepositoryRef, number: int, after: str | None, purpose: str) -> _Threads:
         variables: dict[str, JsonValue] = {

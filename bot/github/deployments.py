@@ -1,7 +1,9 @@
 """Deployments on GitHub, and the workflows of GitHub Actions that carry them out or test a head."""
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Literal, cast
 
 from pydantic import AwareDatetime, JsonValue
 
@@ -9,12 +11,10 @@ from bot.github.client import quote_segment, repository_path
 from bot.github.conversation import GitHubConversation
 from bot.github.errors import error_message, to_error
 from bot.github.payloads.checks import RunShown
-from bot.github.payloads.deployments import DeploymentShown, DeploymentStatusShown, Dispatched
-from bot.github.payloads.parsing import Created, parse, parse_all
+from bot.github.payloads.parsing import AccountShown, Created, parse
 from bot.github.transport import Tail
 from domain.errors import NotFound
-from domain.github.checks import Job, WorkflowRun
-from domain.github.deployments import TASK, HostDeployment, HostDeploymentState, HostDeploymentStatus
+from domain.github.checks import TASK, HostDeployment, HostDeploymentState, HostDeploymentStatus, Job, WorkflowRun
 from domain.ports import Actions, Deployments
 from domain.runs.run import RepositoryRef
 from domain.value import Value
@@ -54,11 +54,9 @@ class GitHubActions(GitHubConversation, Actions):
     async def workflow_runs(self, repository: RepositoryRef, head_sha: str) -> Sequence[WorkflowRun]:
         """GitHub lists each run once, in its newest attempt; one that began between two pages may be listed twice."""
         purpose = f"read the workflow runs on {head_sha[:7]} of {repository.full_name}"
-        address = f"{repository_path(repository)}/actions/runs"
-        items = await self._client.items(
-            repository.installation_id, address, purpose, {"head_sha": head_sha}, key="workflow_runs"
+        shown = await self._list(
+            RunShown, repository, "actions/runs", purpose, {"head_sha": head_sha}, key="workflow_runs"
         )
-        shown = parse_all(RunShown, items, purpose)
         newest: dict[int, RunShown] = {}
         for one in shown:
             if one.head_sha == head_sha and (one.id not in newest or newest[one.id].run_attempt < one.run_attempt):
@@ -67,16 +65,18 @@ class GitHubActions(GitHubConversation, Actions):
 
     async def jobs(self, repository: RepositoryRef, run_id: int, *, every: bool = False) -> Sequence[Job]:
         purpose = f"read the jobs of workflow run {run_id} of {repository.full_name}"
-        address = f"{repository_path(repository)}/actions/runs/{run_id}/jobs"
         query = {"filter": "all" if every else "latest"}
-        items = await self._client.items(repository.installation_id, address, purpose, query, key="jobs")
-        return [one.to_domain() for one in parse_all(_JobShown, items, purpose)]
+        return [
+            one.to_domain()
+            for one in await self._list(
+                _JobShown, repository, f"actions/runs/{run_id}/jobs", purpose, query, key="jobs"
+            )
+        ]
 
     async def rerun_failed_jobs(self, repository: RepositoryRef, run_id: int) -> None:
         """GitHub takes it for thirty days after a run began, and not while the run goes on."""
         purpose = f"run the failed jobs of workflow run {run_id} of {repository.full_name} once more"
-        address = f"{repository_path(repository)}/actions/runs/{run_id}/rerun-failed-jobs"
-        await self._client.write(repository.installation_id, "POST", address, purpose, {})
+        await self._send(repository, "POST", f"actions/runs/{run_id}/rerun-failed-jobs", purpose, {})
 
     async def job_log(self, repository: RepositoryRef, job_id: int, most: int) -> str | None:
         """GitHub keeps logs on another host, for 90 days or as long as the repository sets."""
@@ -129,19 +129,17 @@ class GitHubDeployments(GitHubActions, Deployments):
             "production_environment": is_production,
         }
         ours = (await self.own_account(repository)).id
-        address = f"{repository_path(repository)}/deployments"
-        data = await self._client.write(repository.installation_id, "POST", address, purpose, wanted)
-        return parse(DeploymentShown, data, purpose).to_domain(ours)
+        return (await self._write(DeploymentShown, repository, "POST", "deployments", purpose, wanted)).to_domain(ours)
 
     async def find_deployment(
         self, repository: RepositoryRef, sha: str, environment: str, key: str
     ) -> HostDeployment | None:
         purpose = f"look for Forge's deployment of {sha[:7]} of {repository.full_name} to {environment}"
         ours = (await self.own_account(repository)).id
-        address = f"{repository_path(repository)}/deployments"
         query = {"sha": sha, "environment": environment}
-        items = await self._client.items(repository.installation_id, address, purpose, query)
-        shown = [one.to_domain(ours) for one in parse_all(DeploymentShown, items, purpose)]
+        shown = [
+            one.to_domain(ours) for one in await self._list(DeploymentShown, repository, "deployments", purpose, query)
+        ]
         found = [one for one in shown if (one.sha, one.environment, one.key) == (sha, environment, key) and one.is_own]
         return min(found, key=lambda one: one.id, default=None)
 
@@ -164,17 +162,20 @@ class GitHubDeployments(GitHubActions, Deployments):
             "environment_url": environment_url,
             "auto_inactive": auto_inactive,
         }
-        address = f"{repository_path(repository)}/deployments/{deployment_id}/statuses"
-        data = await self._client.write(repository.installation_id, "POST", address, purpose, wanted)
-        return parse(Created, data, purpose).id
+        return (
+            await self._write(Created, repository, "POST", f"deployments/{deployment_id}/statuses", purpose, wanted)
+        ).id
 
     async def list_deployment_statuses(
         self, repository: RepositoryRef, deployment_id: int
     ) -> Sequence[HostDeploymentStatus]:
         purpose = f"read how deployment {deployment_id} of {repository.full_name} went"
-        address = f"{repository_path(repository)}/deployments/{deployment_id}/statuses"
-        items = await self._client.items(repository.installation_id, address, purpose)
-        shown = {one.id: one for one in parse_all(DeploymentStatusShown, items, purpose)}  # pages may overlap
+        shown = {
+            one.id: one
+            for one in await self._list(
+                DeploymentStatusShown, repository, f"deployments/{deployment_id}/statuses", purpose
+            )
+        }  # pages may overlap
         return [shown[one].to_domain() for one in sorted(shown, reverse=True)]
 
     async def dispatch_workflow(
@@ -185,7 +186,7 @@ class GitHubDeployments(GitHubActions, Deployments):
         It ignores the question, or refuses it, which has no effect; only then is the dispatch sent without it.
         """
         purpose = f"start the workflow {workflow} of {repository.full_name} on {ref}"
-        address = f"{_workflow_path(repository, workflow)}/dispatches"
+        address = f"{repository_path(repository)}/actions/workflows/{quote_segment(workflow)}/dispatches"
         wanted: dict[str, JsonValue] = {"ref": ref, "inputs": {**inputs}}
         who = repository.installation_id
         asked = await self._client.attempt(who, "POST", address, purpose, {**wanted, _DETAILS: True}, (422,))
@@ -203,29 +204,80 @@ class GitHubDeployments(GitHubActions, Deployments):
         purpose = f"look for the run of the workflow {workflow} of {repository.full_name} for {key}"
         earliest = (since - _CLOCKS_DIFFER).astimezone(UTC)
         query = {"event": "workflow_dispatch", "created": f">={earliest:%Y-%m-%dT%H:%M:%SZ}"}
-        address = f"{_workflow_path(repository, workflow)}/runs"
-        items = await self._client.items(repository.installation_id, address, purpose, query, key="workflow_runs")
-        shown = parse_all(RunShown, items, purpose)
+        path = f"actions/workflows/{quote_segment(workflow)}/runs"
+        shown = await self._list(RunShown, repository, path, purpose, query, key="workflow_runs")
         found = [one for one in shown if one.event == "workflow_dispatch" and key in (one.display_title or "")]
         oldest = min(found, key=lambda one: (one.id, -one.run_attempt), default=None)
         return None if oldest is None else oldest.to_domain()
 
     async def workflow_run(self, repository: RepositoryRef, run_id: int) -> WorkflowRun:
         purpose = f"read workflow run {run_id} of {repository.full_name}"
-        address = f"{repository_path(repository)}/actions/runs/{run_id}"
-        data = await self._client.get(repository.installation_id, address, purpose)
-        return parse(RunShown, data, purpose).to_domain()
+        return (await self._get(RunShown, repository, f"actions/runs/{run_id}", purpose)).to_domain()
 
     async def cancel_workflow_run(self, repository: RepositoryRef, run_id: int) -> None:
         purpose = f"cancel workflow run {run_id} of {repository.full_name}"
-        address = f"{repository_path(repository)}/actions/runs/{run_id}/cancel"
-        await self._client.write(repository.installation_id, "POST", address, purpose, {})
-
-
-def _workflow_path(repository: RepositoryRef, workflow: str) -> str:
-    return f"{repository_path(repository)}/actions/workflows/{quote_segment(workflow)}"
+        await self._send(repository, "POST", f"actions/runs/{run_id}/cancel", purpose, {})
 
 
 def _cut(description: str) -> str:
     whole = len(description) <= LONGEST_DESCRIPTION
     return description if whole else description[: LONGEST_DESCRIPTION - 1] + "…"
+
+
+class DeploymentShown(Value):
+    id: int
+    sha: str
+    ref: str
+    environment: str
+    task: str
+    created_at: AwareDatetime
+    payload: dict[str, JsonValue] | str | None = None
+    creator: AccountShown | None
+
+    def to_domain(self, own_id: int) -> HostDeployment:
+        """:param own_id: of the App's own account."""
+        return HostDeployment(
+            id=self.id,
+            sha=self.sha,
+            ref=self.ref,
+            environment=self.environment,
+            task=self.task,
+            created_at=self.created_at,
+            payload=_to_object(self.payload) if isinstance(self.payload, str) else self.payload or {},
+            is_own=self.creator is not None and self.creator.id == own_id,
+        )
+
+
+def _to_object(text: str) -> dict[str, JsonValue] | str:
+    """GitHub gives back a payload that was sent as text, also if the text is JSON."""
+    try:
+        found: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return cast("dict[str, JsonValue]", found) if isinstance(found, dict) else text
+
+
+class DeploymentStatusShown(Value):
+    id: int
+    state: HostDeploymentState | Literal["waiting"]
+    description: str | None = None
+    log_url: str | None = None
+    environment_url: str | None = None
+    created_at: AwareDatetime
+
+    def to_domain(self) -> HostDeploymentStatus:
+        """A deployment is ``waiting`` while the rules of its environment hold it back."""
+        return HostDeploymentStatus(
+            id=self.id,
+            state=HostDeploymentState.pending if self.state == "waiting" else self.state,
+            description=self.description or "",
+            log_url=self.log_url or "",
+            environment_url=self.environment_url or "",
+            created_at=self.created_at,
+        )
+
+
+class Dispatched(Value):
+    """The answer to a dispatch that asked for the details of the run."""
+
+    workflow_run_id: int

@@ -1,26 +1,98 @@
-"""GitHub as the domain's ``CodeHost``: each method reads or changes one thing."""
+"""GitHub as the domain's ``CodeHost``, for the App and for a person's token: each method reads or changes one thing."""
 
 import asyncio
 import base64
-from collections.abc import Collection
-from urllib.parse import urlsplit
+from collections.abc import Collection, Mapping
+from datetime import timedelta
+from urllib.parse import parse_qs, urlsplit
 
-from bot.github.app import GitHubApp, GitHubDeliveries
+from pydantic import Field
+
 from bot.github.check_runs import GitHubCheckRuns, GitHubFailingChecks
-from bot.github.client import Client, Stop, never_stop, quote_segment, repository_path
+from bot.github.client import PAGE, Client, Stop, never_stop, quote_segment
 from bot.github.contents import GitHubCommits, GitHubContents
+from bot.github.conversation import GitHubConversation
 from bot.github.deployments import GitHubDeployments
-from bot.github.issues import GitHubIssues
+from bot.github.errors import bad_answer
+from bot.github.issues import GitHubIssues, IssueShown
 from bot.github.limits import LimitStore
 from bot.github.pacing import Budget, Sleep
-from bot.github.payloads.apps import ROLES, CollaboratorShown, PermissionShown
-from bot.github.payloads.parsing import RepositoryShown, parse, parse_all
+from bot.github.payloads.apps import (
+    ROLES,
+    AppShown,
+    AttemptShown,
+    CollaboratorShown,
+    HookShown,
+    InstallationShown,
+    PermissionShown,
+)
+from bot.github.payloads.parsing import AccountShown, RepositoryHome, RepositoryShown, parse, parse_all
 from bot.github.pull_requests import GitHubPullRequests
+from bot.github.request import Document
 from bot.github.settings import GitHubSettings, PersonalAccess
 from domain.errors import NotFound
 from domain.github.commits import Signature
-from domain.ports import Clock, CodeHost
+from domain.github.installations import AttemptsPage, InstallationState, find_missing
+from domain.ports import Clock, CodeHost, DeliveryLog
 from domain.runs.run import RepositoryRef
+from domain.value import Value
+
+
+class GitHubApp(GitHubConversation):
+    """Makes requests as the App itself."""
+
+    async def examine_app(self, needed: Mapping[str, str]) -> tuple[str, list[str]]:
+        """The App's slug, and which of the needed permissions (name → level) it lacks.
+
+        :raises CodeHostError: GitHub does not know the App or its key.
+        """
+        purpose = "ask GitHub about the App"
+        app = parse(AppShown, await self._client.get_as_app("app", purpose), purpose)
+        return app.name, [*find_missing(needed, app.permissions)]
+
+    async def installation_permissions(self, installation_id: int) -> Mapping[str, str]:
+        purpose = f"ask GitHub about installation {installation_id}"
+        shown = await self._client.get_as_app(f"app/installations/{installation_id}", purpose)
+        return parse(InstallationShown, shown, purpose).permissions
+
+    async def installation_state(self, installation_id: int) -> InstallationState:
+        purpose = f"ask GitHub about installation {installation_id}"
+        try:
+            shown = await self._client.get_as_app(f"app/installations/{installation_id}", purpose)
+        except NotFound:
+            return InstallationState.gone
+        suspended_at = parse(InstallationShown, shown, purpose).suspended_at
+        return InstallationState.active if suspended_at is None else InstallationState.suspended
+
+    async def hook(self) -> HookShown:
+        """Where GitHub delivers the App's webhooks.
+
+        :raises CodeHostError: GitHub did not answer this.
+        """
+        purpose = "ask GitHub about the App's webhook"
+        return parse(HookShown, await self._client.get_as_app("app/hook/config", purpose), purpose)
+
+    async def list_installations(self) -> tuple[list[str], bool]:
+        """The accounts where the App is installed and not suspended, at most 100, and whether there are more.
+
+        :raises CodeHostError: GitHub did not answer this.
+        """
+        installed, more = await self._list_installed()
+        return [each.account.login for each in installed if each.account is not None], more
+
+    async def _list_installed(self) -> tuple[list[InstallationShown], bool]:
+        purpose = "ask GitHub where the App is installed"
+        page, following = await self._client.page_as_app("app/installations", purpose, {"per_page": 100})
+        if not isinstance(page, list):
+            raise bad_answer(purpose, "a page that is not a list")
+        found = parse_all(InstallationShown, page, purpose)  # pyright: ignore[reportUnknownArgumentType]
+        return [each for each in found if each.account is not None and each.suspended_at is None], following is not None
+
+
+# GitHub, "Redelivering webhooks"
+_ON_GITHUB = timedelta(days=3)
+_ON_ENTERPRISE_SERVER = timedelta(days=7)
+_LOG = "app/hook/deliveries"
 
 
 class GitHubHost(
@@ -61,22 +133,20 @@ class GitHubHost(
 
     async def permission(self, repository: RepositoryRef, login: str, account_id: int) -> str:
         purpose = f"read the permission of {login} on {repository.full_name}"
-        address = f"{repository_path(repository)}/collaborators/{quote_segment(login)}/permission"
+        path = f"collaborators/{quote_segment(login)}/permission"
         try:
-            data = await self._client.get(repository.installation_id, address, purpose)
+            shown = await self._get(PermissionShown, repository, path, purpose)
         except NotFound:  # no such account (any more), if the repository is still there
             await self._require_visible(repository)
             return "none"
-        return parse(PermissionShown, data, purpose).role(account_id)
+        return shown.role(account_id)
 
     async def accounts_with(self, repository: RepositoryRef, role: str) -> Collection[int]:
         """:raises ValueError: there is no such role, or it is ``none``."""
         if role not in ROLES[1:]:
             raise ValueError(f"{role!r} is not a role that people can have.")
         purpose = f"list the people with the role {role} on {repository.full_name}"
-        address = f"{repository_path(repository)}/collaborators"
-        items = await self._client.items(repository.installation_id, address, purpose, {"affiliation": "all"})
-        listed = parse_all(CollaboratorShown, items, purpose)
+        listed = await self._list(CollaboratorShown, repository, "collaborators", purpose, {"affiliation": "all"})
         await self._require_visible(repository)
         return {one.id for one in listed if one.is_person and one.has(role)}
 
@@ -104,3 +174,86 @@ class GitHubHost(
         bot = await self.own_account(repository)
         host = urlsplit(self._settings.web_url).hostname
         return Signature(name=bot.login, email=f"{bot.id}+{bot.login}@users.noreply.{host}")
+
+
+NO_INSTALLATION = 0
+"""In place of an installation: limits are counted for the token."""
+
+_VIEWER = Document("query", "{ viewer { databaseId login } }")
+
+
+class _Viewer(Value):
+    id: int = Field(alias="databaseId")
+    login: str
+
+
+class _Viewed(Value):
+    viewer: _Viewer
+
+
+class PersonalHost(GitHubHost):
+    """Does on GitHub what one token may, and nothing that only an App can."""
+
+    async def own_account(self, repository: RepositoryRef) -> AccountShown:
+        """Who the token belongs to. REST tells it to people only, GraphQL also to the token of a job."""
+        if self._bot is None:
+            purpose = "find out whose token it is"
+            data = await self._client.graphql(repository, _VIEWER, {}, purpose)
+            viewer = parse(_Viewed, data, purpose).viewer
+            self._bot = AccountShown(id=viewer.id, login=viewer.login)
+        return self._bot
+
+    async def find_repository(self, owner: str, name: str) -> RepositoryRef:
+        """A repository by its name, also by an earlier one.
+
+        :raises NotFound: there is none, or the token may not see it.
+        """
+        asked = RepositoryRef(installation_id=NO_INSTALLATION, id=0, owner=owner, name=name)
+        purpose = f"see the repository {asked.full_name}"
+        home = await self._get(RepositoryHome, asked, "", purpose)
+        return asked.model_copy(update={"id": home.id, "owner": home.owner.login, "name": home.name})
+
+    async def is_issue(self, repository: RepositoryRef, number: int) -> bool:
+        """Whether there is an issue of this number that is no pull request."""
+        purpose = f"read {repository.full_name}#{number}"
+        try:
+            shown = await self._get(IssueShown, repository, f"issues/{number}", purpose)
+        except NotFound:
+            return False
+        return shown.pull_request is None
+
+
+class GitHubDeliveries(DeliveryLog):
+    """Makes requests as the App itself, because the log belongs to no installation."""
+
+    def __init__(self, client: Client, api_url: str) -> None:
+        self._client = client
+        host = urlsplit(api_url).hostname or ""
+        on_github = host == "api.github.com" or host.endswith(".ghe.com")
+        self._redeliverable_for = _ON_GITHUB if on_github else _ON_ENTERPRISE_SERVER
+
+    @property
+    def redeliverable_for(self) -> timedelta:
+        return self._redeliverable_for
+
+    async def attempts(self, cursor: str | None) -> AttemptsPage:
+        purpose = "read GitHub's log of deliveries"
+        query: dict[str, str | int] = {"per_page": PAGE, **({} if cursor is None else {"cursor": cursor})}
+        page, following = await self._client.page_as_app(_LOG, purpose, query)
+        if not isinstance(page, list):
+            raise bad_answer(purpose, "a page that is not a list")
+        shown = parse_all(AttemptShown, page, purpose)  # pyright: ignore[reportUnknownArgumentType]
+        return AttemptsPage(attempts=tuple(each.to_domain() for each in shown), following=_cursor(following, purpose))
+
+    async def redeliver(self, attempt_id: int) -> None:
+        await self._client.write_as_app("POST", f"{_LOG}/{attempt_id}/attempts", "have GitHub send a delivery again")
+
+
+def _cursor(following: str | None, purpose: str) -> str | None:
+    """The cursor of the next page. Only the cursor is taken from the header, never the address."""
+    if following is None:
+        return None
+    named = parse_qs(urlsplit(following).query).get("cursor")
+    if not named:
+        raise bad_answer(purpose, "a next page without a cursor")
+    return named[0]

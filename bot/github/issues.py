@@ -2,19 +2,20 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Literal
 
 from pydantic import AwareDatetime, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
-from bot.github.client import Client, repository_path
+from bot.github.client import Client
 from bot.github.conversation import GitHubConversation
-from bot.github.graphql import Document
-from bot.github.payloads.issues import IssueCommentShown, IssueShown, OpenedIssue
-from bot.github.payloads.parsing import parse, parse_all
+from bot.github.payloads.parsing import GHOST_ID, GHOST_LOGIN, AccountShown, parse
+from bot.github.request import Document
 from domain.errors import NotFound, Unavailable
-from domain.github.conversation import Issue, IssueComment, TextEdit
+from domain.github.conversation import Issue, IssueComment, TextEdit, digest_wording
 from domain.ports import Issues
 from domain.runs.run import RepositoryRef
+from domain.text.redaction import redact_outgoing
 from domain.value import Value
 
 _MOST_TEXTS = 50  # in one question
@@ -142,17 +143,14 @@ class GitHubIssues(GitHubConversation, Issues):
 
     async def issue(self, repository: RepositoryRef, number: int) -> Issue:
         purpose = f"read issue {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/issues/{number}"
-        shown = parse(IssueShown, await self._client.get(repository.installation_id, address, purpose), purpose)
+        shown = await self._get(IssueShown, repository, f"issues/{number}", purpose)
         await self._require_here(repository, number, [shown.url])
         return shown.to_domain()
 
     async def issue_comments(self, repository: RepositoryRef, number: int) -> Sequence[IssueComment]:
         """GitHub lists them by ascending id: https://docs.github.com/rest/issues/comments#list-issue-comments"""
         purpose = f"read the comments of {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/issues/{number}/comments"
-        items = await self._client.items(repository.installation_id, address, purpose)
-        shown = parse_all(IssueCommentShown, items, purpose)
+        shown = await self._list(IssueCommentShown, repository, f"issues/{number}/comments", purpose)
         await self._require_here(repository, number, (one.issue_url for one in shown))
         return [one.to_domain() for one in shown]
 
@@ -170,18 +168,14 @@ class GitHubIssues(GitHubConversation, Issues):
             "sort": "created",
             "direction": "asc",
         }
-        address = f"{repository_path(repository)}/issues"
-        items = await self._client.items(repository.installation_id, address, purpose, query)
-        shown = parse_all(OpenedIssue, items, purpose)
+        shown = await self._list(OpenedIssue, repository, "issues", purpose, query)
         mine = (one for one in shown if one.user is not None and one.user.id == own.id and one.pull_request is None)
         return next((one.number for one in mine if marker in (one.body or "")), None)
 
     async def create_issue(self, repository: RepositoryRef, title: str, body: str, labels: Sequence[str]) -> int:
         purpose = f"open an issue in {repository.full_name}"
-        address = f"{repository_path(repository)}/issues"
         content: dict[str, JsonValue] = {"title": title, "body": body, "labels": [*labels]}
-        data = await self._client.write(repository.installation_id, "POST", address, purpose, content)
-        return parse(OpenedIssue, data, purpose).number
+        return (await self._write(OpenedIssue, repository, "POST", "issues", purpose, content)).number
 
     async def _require_here(self, repository: RepositoryRef, number: int, addresses: Iterable[str]) -> None:
         """Check that an answer is about this issue: GitHub redirects from a transferred one to its new repository.
@@ -191,3 +185,92 @@ class GitHubIssues(GitHubConversation, Issues):
         here = f"{(await self.home(repository)).url}/issues/{number}".casefold()
         if any(address.casefold() != here for address in addresses):
             raise NotFound(f"{repository.full_name}#{number} was transferred to another repository.")
+
+
+class _LabelShown(Value):
+    name: str | None = None
+
+
+class _AuthoredText(Value):
+    """What a person or an App wrote, over REST; ``user`` is missing if the account was deleted."""
+
+    user: AccountShown | None
+    author_association: str = "NONE"
+    body: str | None = None
+    performed_via_github_app: dict[str, object] | None = None
+
+    @property
+    def author_id(self) -> int | None:
+        return None if self.user is None or self.user.id == GHOST_ID else self.user.id
+
+    @property
+    def author_login(self) -> str:
+        return self.user.login if self.user else GHOST_LOGIN
+
+    @property
+    def is_app(self) -> bool:
+        is_bot = self.user is not None and self.user.type == "Bot"
+        return is_bot or self.performed_via_github_app is not None
+
+
+class IssueShown(_AuthoredText):
+    """An issue; a label may be just a name."""
+
+    url: str
+    node_id: str
+    number: int
+    title: str
+    state: Literal["open", "closed"]
+    labels: tuple[str | _LabelShown, ...]
+    pull_request: dict[str, object] | None = None
+    updated_at: AwareDatetime | None = None
+    closed_at: AwareDatetime | None = None
+
+    def to_domain(self) -> Issue:
+        names = (one if isinstance(one, str) else one.name for one in self.labels)
+        return Issue(
+            number=self.number,
+            node_id=self.node_id,
+            title=redact_outgoing(self.title),
+            body=redact_outgoing(self.body or ""),
+            is_open=self.state == "open",
+            author_id=self.author_id,
+            author_login=self.author_login,
+            is_app=self.is_app,
+            author_association=self.author_association,
+            labels=tuple(name for name in names if name),
+            is_pull_request=self.pull_request is not None,
+            updated_at=self.updated_at,
+            closed_at=self.closed_at,
+            wording=digest_wording(self.title, self.body),
+        )
+
+
+class OpenedIssue(Value):
+    """An issue in a list, or one that was just opened."""
+
+    number: int
+    user: AccountShown | None = None
+    body: str | None = None
+    pull_request: dict[str, object] | None = None
+
+
+class IssueCommentShown(_AuthoredText):
+    id: int
+    node_id: str
+    issue_url: str
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+
+    def to_domain(self) -> IssueComment:
+        return IssueComment(
+            id=self.id,
+            node_id=self.node_id,
+            author_id=self.author_id,
+            author_login=self.author_login,
+            is_app=self.is_app,
+            author_association=self.author_association,
+            body=self.body or "",
+            created_at=self.created_at,
+            is_edited=self.updated_at != self.created_at,
+        )

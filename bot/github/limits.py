@@ -11,12 +11,11 @@ from gidgethub.sansio import RateLimit
 from bot.github.errors import error_codes, error_message
 from bot.github.transport import Answer
 from domain.errors import RateLimited
-from domain.github.importance import Importance
 from domain.ports import Clock
 from memory.db.engine import Database
 from memory.process import rate_limits
 from memory.process.rate_limits import RateLimitPause
-from safety.write_rates import Rate, WriteTurn
+from safety.github_limits import Importance, Rate, WriteTurn
 
 FIRST_WAIT = timedelta(seconds=60)
 LONGEST_OWN_WAIT = timedelta(hours=1)

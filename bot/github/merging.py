@@ -8,9 +8,8 @@ from pydantic import JsonValue
 from bot.github.client import never_stop, quote_segment, repository_path, require_same
 from bot.github.conversation import GitHubConversation
 from bot.github.errors import bad_answer, error_message, quote, to_error
-from bot.github.graphql import Document
 from bot.github.issues import read_edits
-from bot.github.payloads.parsing import AccountShown, parse, parse_all
+from bot.github.payloads.parsing import AccountShown, parse
 from bot.github.payloads.pulls import (
     DraftShown,
     LineShown,
@@ -27,6 +26,7 @@ from bot.github.payloads.pulls import (
     RunResult,
     StatusResult,
 )
+from bot.github.request import Document
 from bot.github.transport import Answer
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.pull_requests import (
@@ -76,10 +76,8 @@ class GitHubMerging(GitHubConversation, Merging):
 
     async def approve(self, repository: RepositoryRef, number: int, head_sha: str, body: str) -> int:
         purpose = f"approve {head_sha[:7]} of {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/pulls/{number}/reviews"
         wanted: JsonValue = {"commit_id": head_sha, "event": "APPROVE", "body": body}
-        data = await self._client.write(repository.installation_id, "POST", address, purpose, wanted)
-        made = parse(ReviewShown, data, purpose)
+        made = await self._write(ReviewShown, repository, "POST", f"pulls/{number}/reviews", purpose, wanted)
         if (made.state, made.commit_id) != ("APPROVED", head_sha):
             raise bad_answer(purpose, f"a review {quote(made.state)} of another commit or kind")
         return made.id
@@ -95,9 +93,8 @@ class GitHubMerging(GitHubConversation, Merging):
 
     async def dismiss_approval(self, repository: RepositoryRef, number: int, review_id: int, message: str) -> None:
         purpose = f"dismiss Forge's approval of {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/pulls/{number}/reviews/{review_id}/dismissals"
         wanted: JsonValue = {"message": message, "event": "DISMISS"}
-        await self._client.write(repository.installation_id, "PUT", address, purpose, wanted)
+        await self._send(repository, "PUT", f"pulls/{number}/reviews/{review_id}/dismissals", purpose, wanted)
 
     async def objections(self, repository: RepositoryRef, number: int) -> Collection[str]:
         """As in GitHub's merge box: of each account, only the newest review that is more than a comment counts."""
@@ -135,8 +132,7 @@ class GitHubMerging(GitHubConversation, Merging):
 
     async def _lines_of_review(self, repository: RepositoryRef, number: int, review_id: int) -> list[LineShown]:
         purpose = f"read the comments of a review on {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/pulls/{number}/reviews/{review_id}/comments"
-        return parse_all(LineShown, await self._client.items(repository.installation_id, address, purpose), purpose)
+        return await self._list(LineShown, repository, f"pulls/{number}/reviews/{review_id}/comments", purpose)
 
     async def own_reviews(self, repository: RepositoryRef, number: int, marker: str) -> list[ReviewShown]:
         """The App's own reviews with ``marker`` in their body, oldest first."""
@@ -147,8 +143,7 @@ class GitHubMerging(GitHubConversation, Merging):
 
     async def _reviews(self, repository: RepositoryRef, number: int, purpose: str) -> list[ReviewShown]:
         """All reviews of a pull request, oldest first."""
-        address = f"{repository_path(repository)}/pulls/{number}/reviews"
-        return parse_all(ReviewShown, await self._client.items(repository.installation_id, address, purpose), purpose)
+        return await self._list(ReviewShown, repository, f"pulls/{number}/reviews", purpose)
 
     async def merge(
         self,
@@ -207,8 +202,7 @@ class GitHubMerging(GitHubConversation, Merging):
 
     async def read_pull(self, repository: RepositoryRef, number: int) -> PullShown:
         purpose = f"read pull request {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/pulls/{number}"
-        pull = parse(PullShown, await self._client.get(repository.installation_id, address, purpose), purpose)
+        pull = await self._get(PullShown, repository, f"pulls/{number}", purpose)
         require_same(repository, pull.base.repo.id)
         if pull.draft is not None:
             return pull
@@ -222,8 +216,7 @@ class GitHubMerging(GitHubConversation, Merging):
 
     async def required_checks(self, repository: RepositoryRef, branch: str) -> Sequence[RequiredCheck] | None:
         purpose = f"read what {branch} of {repository.full_name} requires"
-        address = f"{repository_path(repository)}/branches/{quote_segment(branch)}"
-        shown = parse(ProtectedBranch, await self._client.get(repository.installation_id, address, purpose), purpose)
+        shown = await self._get(ProtectedBranch, repository, f"branches/{quote_segment(branch)}", purpose)
         rules = await self._rules(repository, branch)
         if rules is None:
             return None
@@ -236,28 +229,24 @@ class GitHubMerging(GitHubConversation, Merging):
 
     async def list_protected_branches(self, repository: RepositoryRef) -> Sequence[str]:
         purpose = f"list the protected branches of {repository.full_name}"
-        address = f"{repository_path(repository)}/branches"
-        items = await self._client.items(repository.installation_id, address, purpose, {"protected": "true"})
-        return [branch.name for branch in parse_all(NamedBranch, items, purpose)]
+        return [
+            branch.name
+            for branch in await self._list(NamedBranch, repository, "branches", purpose, {"protected": "true"})
+        ]
 
     async def check_results(self, repository: RepositoryRef, head_sha: str) -> Sequence[ReportedCheck]:
         """With ``filter=latest`` GitHub gives the newest run of each name in each check suite."""
         purpose = f"read the checks on {head_sha[:7]} of {repository.full_name}"
-        commit = f"{repository_path(repository)}/commits/{quote_segment(head_sha)}"
-        who = repository.installation_id
+        commit = f"commits/{quote_segment(head_sha)}"
         latest = {"filter": "latest"}
-        runs = await self._client.items(who, f"{commit}/check-runs", purpose, latest, key="check_runs")
-        statuses = await self._client.items(who, f"{commit}/status", purpose, key="statuses")
-        return [
-            *(one.to_domain() for one in parse_all(RunResult, runs, purpose)),
-            *(one.to_domain() for one in parse_all(StatusResult, statuses, purpose)),
-        ]
+        runs = await self._list(RunResult, repository, f"{commit}/check-runs", purpose, latest, key="check_runs")
+        statuses = await self._list(StatusResult, repository, f"{commit}/status", purpose, key="statuses")
+        return [one.to_domain() for one in (*runs, *statuses)]
 
     async def _list_methods(self, repository: RepositoryRef, branch: str) -> list[MergeMethod]:
         """The merge methods that are not known to be off; GitHub hides the settings from some tokens."""
         purpose = f"read how {repository.full_name} merges"
-        data = await self._client.get(repository.installation_id, repository_path(repository), purpose)
-        shown = parse(MergeSettings, data, purpose)
+        shown = await self._get(MergeSettings, repository, "", purpose)
         require_same(repository, shown.id)
         rules = await self._rules(repository, branch) or []
         return [way for way in MergeMethod if shown.allows(way) and all(rule.allows(way) for rule in rules)]
@@ -268,9 +257,8 @@ class GitHubMerging(GitHubConversation, Merging):
         Rulesets of private repositories need a paid plan; if GitHub says so, there are none.
         """
         purpose = f"read the rules for {branch} of {repository.full_name}"
-        address = f"{repository_path(repository)}/rules/branches/{quote_segment(branch)}"
         try:
-            return parse_all(RuleShown, await self._client.items(repository.installation_id, address, purpose), purpose)
+            return await self._list(RuleShown, repository, f"rules/branches/{quote_segment(branch)}", purpose)
         except Forbidden as error:
             return [] if "upgrade to " in error.message.lower() else None
         except NotFound:

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from bot.github.client import quote_segment, repository_path
+from bot.github.client import quote_segment
 from bot.github.errors import bad_answer
-from bot.github.graphql import Document
 from bot.github.merging import GitHubMerging
-from bot.github.payloads.parsing import Created, parse, parse_all
+from bot.github.payloads.parsing import Created, parse
 from bot.github.payloads.pulls import ActivityShown, BranchTip, CommitShown, ListedPull, PullShown
+from bot.github.request import Document
 from domain.errors import CodeHostError, Forbidden, NotFound, Unprocessable
 from domain.github.commits import Commit, Push
 from domain.github.conversation import CommentEdit
@@ -62,10 +62,7 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
 
     async def branch(self, repository: RepositoryRef, name: str) -> Branch:
         purpose = f"read the branch {name} of {repository.full_name}"
-        address = f"{repository_path(repository)}/branches/{quote_segment(name)}"
-        return parse(
-            BranchTip, await self._client.get(repository.installation_id, address, purpose), purpose
-        ).to_domain()
+        return (await self._get(BranchTip, repository, f"branches/{quote_segment(name)}", purpose)).to_domain()
 
     async def traits(self, repository: RepositoryRef) -> RepositoryTraits:
         home = await self.home(repository)
@@ -87,10 +84,7 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         purpose = f"look for a pull request from {head_branch} of {repository.full_name}"
         owner = (await self.home(repository)).owner.login  # the filter does not know former names
         query = {"state": "open", "head": f"{owner}:{head_branch}"}
-        items = await self._client.items(
-            repository.installation_id, f"{repository_path(repository)}/pulls", purpose, query
-        )
-        listed = parse_all(ListedPull, items, purpose)
+        listed = await self._list(ListedPull, repository, "pulls", purpose, query)
         numbers = [one.number for one in listed if one.comes_from(repository.id, head_branch)]
         if not numbers:
             return None
@@ -100,12 +94,11 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
     async def find_merged_pull(self, repository: RepositoryRef, sha: str) -> MergedPull | None:
         """GitHub names the pull requests of a commit of the default branch by which it came there."""
         purpose = f"find the pull request that brought {sha[:7]} into {repository.full_name}"
-        address = f"{repository_path(repository)}/commits/{quote_segment(sha)}/pulls"
         try:
-            items = await self._client.items(repository.installation_id, address, purpose)
+            listed = await self._list(ListedPull, repository, f"commits/{quote_segment(sha)}/pulls", purpose)
         except (NotFound, Unprocessable):
             return None
-        merged = [pull for pull in parse_all(ListedPull, items, purpose) if pull.merged_at is not None]
+        merged = [pull for pull in listed if pull.merged_at is not None]
         merged.sort(key=lambda pull: (pull.merge_commit_sha != sha, -pull.number))
         return None if not merged else MergedPull(merged[0].number, merged[0].title, merged[0].head.sha)
 
@@ -156,23 +149,19 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
     async def _comment(self, repository: RepositoryRef, comment_id: int) -> str | None:
         """A comment's node id for GraphQL; None if it is gone."""
         purpose = f"read a comment in {repository.full_name}"
-        address = f"{repository_path(repository)}/issues/comments/{comment_id}"
         try:
-            return parse(_Node, await self._client.get(repository.installation_id, address, purpose), purpose).node_id
+            return (await self._get(_Node, repository, f"issues/comments/{comment_id}", purpose)).node_id
         except NotFound:
             return None
 
     async def update_pull_request(self, repository: RepositoryRef, number: int, title: str, body: str) -> None:
         purpose = f"update pull request {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/pulls/{number}"
         wanted: JsonValue = {"title": title, "body": body}
-        await self._client.write(repository.installation_id, "PATCH", address, purpose, wanted)
+        await self._send(repository, "PATCH", f"pulls/{number}", purpose, wanted)
 
     async def _open(self, repository: RepositoryRef, wanted: dict[str, JsonValue]) -> PullRequest:
         purpose = f"open a pull request from {wanted['head']} of {repository.full_name}"
-        address = f"{repository_path(repository)}/pulls"
-        data = await self._client.write(repository.installation_id, "POST", address, purpose, wanted)
-        made = parse(PullShown, data, purpose)
+        made = await self._write(PullShown, repository, "POST", "pulls", purpose, wanted)
         return (
             made if made.draft is not None else made.model_copy(update={"draft": wanted["draft"] is True})
         ).to_domain()
@@ -182,22 +171,20 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
 
     async def pull_commits(self, repository: RepositoryRef, number: int) -> Sequence[Commit]:
         purpose = f"list the commits of {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/pulls/{number}/commits"
-        items = await self._client.items(repository.installation_id, address, purpose)
-        return [item.to_domain() for item in parse_all(CommitShown, items, purpose)]
+        listed = await self._list(CommitShown, repository, f"pulls/{number}/commits", purpose)
+        return [item.to_domain() for item in listed]
 
     async def pushes_to(self, repository: RepositoryRef, branch: str, age: timedelta | None = None) -> Sequence[Push]:
         purpose = f"list who pushed to a branch of {repository.full_name}"
-        address = f"{repository_path(repository)}/activity"
         query = {"ref": f"refs/heads/{branch}"}
         period = next((name for name, days in _PERIODS.items() if age is not None and age < timedelta(days=days)), None)
         if period is not None:
             query["time_period"] = period
         try:
-            items = await self._client.items(repository.installation_id, address, purpose, query)
+            listed = await self._list(ActivityShown, repository, "activity", purpose, query)
         except (Forbidden, NotFound):  # an Enterprise Server without it
             return ()
-        found = [item.to_domain() for item in parse_all(ActivityShown, items, purpose)]
+        found = [item.to_domain() for item in listed]
         return [push for push in found if push is not None]
 
     async def open_pull_requests(self, repository: RepositoryRef, head_sha: str) -> Sequence[PullRequest]:
@@ -220,38 +207,30 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
             "body": review.body,
             "comments": [_comment(comment) for comment in review.comments],
         }
-        address = f"{repository_path(repository)}/pulls/{number}/reviews"
-        data = await self._client.write(repository.installation_id, "POST", address, purpose, body)
-        return parse(Created, data, purpose).id
+        return (await self._write(Created, repository, "POST", f"pulls/{number}/reviews", purpose, body)).id
 
     async def review_body(self, repository: RepositoryRef, number: int, review_id: int) -> str:
         purpose = f"read the review on {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/pulls/{number}/reviews/{review_id}"
-        return parse(_Review, await self._client.get(repository.installation_id, address, purpose), purpose).body or ""
+        return (await self._get(_Review, repository, f"pulls/{number}/reviews/{review_id}", purpose)).body or ""
 
     async def edit_review(self, repository: RepositoryRef, number: int, review_id: int, body: str) -> None:
         purpose = f"edit the review on {repository.full_name}#{number}"
-        address = f"{repository_path(repository)}/pulls/{number}/reviews/{review_id}"
-        await self._client.write(repository.installation_id, "PUT", address, purpose, {"body": body})
+        await self._send(repository, "PUT", f"pulls/{number}/reviews/{review_id}", purpose, {"body": body})
 
     async def _numbers_by_commit(self, repository: RepositoryRef, head_sha: str) -> list[int]:
         purpose = f"find the pull requests of {head_sha[:7]} in {repository.full_name}"
-        address = f"{repository_path(repository)}/commits/{quote_segment(head_sha)}/pulls"
         try:
-            items = await self._client.items(repository.installation_id, address, purpose)
+            listed = await self._list(ListedPull, repository, f"commits/{quote_segment(head_sha)}/pulls", purpose)
         except (NotFound, Unprocessable):  # the commit is known in the fork only
             return []
-        return _open_with_head(items, head_sha, purpose)
+        return _open_with_head(listed, head_sha)
 
     async def _numbers_by_scan(self, repository: RepositoryRef, head_sha: str) -> list[int]:
         purpose = f"list the open pull requests of {repository.full_name}"
-        address = f"{repository_path(repository)}/pulls"
-        items = await self._client.items(repository.installation_id, address, purpose, {"state": "open"})
-        return _open_with_head(items, head_sha, purpose)
+        return _open_with_head(await self._list(ListedPull, repository, "pulls", purpose, {"state": "open"}), head_sha)
 
 
-def _open_with_head(items: list[object], head_sha: str, purpose: str) -> list[int]:
-    pulls = parse_all(ListedPull, items, purpose)
+def _open_with_head(pulls: Sequence[ListedPull], head_sha: str) -> list[int]:
     return [pull.number for pull in pulls if pull.state == "open" and pull.head.sha == head_sha]
 
 

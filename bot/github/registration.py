@@ -15,7 +15,7 @@ import httpx2
 from pydantic import Field, SecretStr, ValidationError
 from ruamel.yaml import YAML
 
-from bot.certificates import load_trusted
+from bot.addresses import load_trusted
 from bot.github.settings import rsa_key
 from domain.errors import ConfigurationError, ForgeError
 from domain.value import Value

@@ -8,8 +8,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
-from bot.addresses import Reach, Resolve, classify, resolve_host, unwrap
-from bot.certificates import load_trusted
+from bot.addresses import Reach, Resolve, classify, load_trusted, resolve_host, unwrap
 from domain.errors import Unavailable
 
 

@@ -1,4 +1,4 @@
-"""What people choose on the set-up page before the App is registered, and what is wrong with it."""
+"""What people choose on the set-up page, what is wrong with it, and where they install the App afterwards."""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from bot.addresses import is_loopback
-from bot.github.registration import GITHUB, LONGEST_NAME, WrongAddress, find_api_url, parse_origin
+from bot.github.registration import GITHUB, LONGEST_NAME, RegisteredApp, WrongAddress, find_api_url, parse_origin
+
+AFTERWARDS = "/?set-up=done"
+"""Forge's own page that the last page of the set-up leads to."""
+_PAGE, _OWNER = "SETUP_APP_PAGE", "SETUP_APP_OWNER"  # under which the App's page on GitHub and its owner are stored
+
 
 _LOGIN = re.compile(r"[A-Za-z0-9](?:[-_]?[A-Za-z0-9]){0,38}")
 _ADDRESS = re.compile(r"[\x21-\x7e]+")
@@ -108,3 +113,31 @@ def _check_relay(relay: str) -> Mapping[str, str]:
     if place.scheme == "http" and not is_loopback(place.hostname):
         return {"relay": "Webhooks would be sent unencrypted. Write https:// instead."}
     return {}
+
+
+@dataclass(frozen=True)
+class InstallPage:
+    """Where people install the App.
+
+    :param address: empty if that is not known.
+    :param owner: the login of the App's owner; may be empty.
+    """
+
+    address: str = ""
+    owner: str = ""
+
+
+def describe_app(app: RegisteredApp) -> Mapping[str, str]:
+    """What is stored of a new App to find its page again."""
+    return {_PAGE: app.html_url, _OWNER: app.owner.login}
+
+
+def find_install_page(kept: Mapping[str, str], web_url: str) -> InstallPage:
+    """The page of an App that was registered here; not one that GitHub's answer had on another site.
+
+    :param kept: what is stored.
+    :param web_url: of GitHub.
+    """
+    page = kept.get(_PAGE, "")
+    is_there = bool(web_url) and page.startswith(f"{web_url}/")
+    return InstallPage(f"{page}/installations/new" if is_there else "", kept.get(_OWNER, ""))

@@ -11,21 +11,12 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from bot.addresses import find_host_name, is_loopback, is_named
+from bot.pages import Denied
 from domain.ports import Clock
 
 LIFETIME = timedelta(minutes=30)
 """How long a token, a state and an idle browser count."""
 _MOST_STATES = 8  # answers of GitHub that are awaited at once
-
-
-class Denied(Exception):
-    """A request that may not go on, with what people can do about it."""
-
-    def __init__(self, status: int, reason: str, advice: str) -> None:
-        super().__init__(reason)
-        self.status = status
-        self.reason = reason
-        self.advice = advice
 
 
 @dataclass(frozen=True)

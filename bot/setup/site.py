@@ -18,18 +18,16 @@ from jinja2 import PackageLoader
 from markupsafe import Markup
 
 from agents.llm.models import Models, ModelTier
-from bot.doctor.diagnosis import Diagnosis, PartState, fail
+from bot.doctor import Diagnosis, PartState, fail
 from bot.doctor.doctor import diagnose
 from bot.doctor.machine import check_sandbox
 from bot.doctor.services import check_model
 from bot.github.registration import NotRegistered, RegisteredApp, build_address, build_manifest, exchange_code
-from bot.pages.forms import FormRefused, read_fields
-from bot.pages.templates import make_templates
-from bot.setting_places import Places
+from bot.pages import Denied, make_templates, read_fields
+from bot.setting_sources import Places
 from bot.settings import Installation, list_named, load_installation
-from bot.setup.afterwards import AFTERWARDS, describe_app, find_install_page
-from bot.setup.choices import STORED, Choices, parse_choices
-from bot.setup.guard import LIFETIME, Denied, SetupGuard
+from bot.setup.choices import AFTERWARDS, STORED, Choices, describe_app, find_install_page, parse_choices
+from bot.setup.guard import LIFETIME, SetupGuard
 from domain.errors import ConfigurationError
 from domain.text.redaction import PROCESS_REDACTOR
 
@@ -93,8 +91,6 @@ class SetupSite:
                     return await handler(request, origin)
             except Denied as denied:
                 return _show_refusal(denied)
-            except FormRefused as error:
-                return _show_refusal(Denied(error.status, error.reason, error.advice))
             except ConfigurationError as error:
                 return _show_refusal(Denied(500, error.message, error.advice or ""))
             except web.HTTPException:

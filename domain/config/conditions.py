@@ -142,29 +142,18 @@ def find_value(name: str, context: Context) -> Fact | None:
         case ValueKind.flag:
             return value if isinstance(value, bool) else None
         case ValueKind.number:
-            return _number(value)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                return None
+            return value if abs(value) <= sys.float_info.max else None  # this excludes nan as well
         case ValueKind.texts:
-            return _texts(value)
+            if not isinstance(value, list | tuple):
+                return None
+            items: tuple[object, ...] = tuple(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            texts = tuple(str(item) for item in items if isinstance(item, str))
+            return texts if len(texts) == len(items) else None
         case ValueKind.text | ValueKind.login:
-            return _text(value, NAMES[name].type.choices)
-
-
-def _number(value: object) -> int | float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return value if abs(value) <= sys.float_info.max else None  # this excludes nan as well
-
-
-def _text(value: object, choices: tuple[str, ...]) -> str | None:
-    return str(value) if isinstance(value, str) and (not choices or value in choices) else None
-
-
-def _texts(value: object) -> tuple[str, ...] | None:
-    if not isinstance(value, list | tuple):
-        return None
-    items: tuple[object, ...] = tuple(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    texts = tuple(str(item) for item in items if isinstance(item, str))
-    return texts if len(texts) == len(items) else None
+            choices = NAMES[name].type.choices
+            return str(value) if isinstance(value, str) and (not choices or value in choices) else None
 
 
 class ConditionError(Exception):

@@ -1,18 +1,155 @@
-"""What a repository configures in ``.github/forge.yml``: every section, with its defaults."""
+"""The configuration of a repository, its JSON Schema in words and for editors, and what contradicts itself in it."""
 
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
-from domain.config.deploy import DeploySettings
-from domain.config.gates import AvoidanceSettings, GateSettings
-from domain.config.limits import AllowedCommands, Breakers, Budgets, Guards, ProjectPaths
-from domain.config.notify import NotifySettings
-from domain.config.review import ReviewSettings
-from domain.config.values import CommandGlobs, CommandLine, GateName, Label, Level, Section
+from domain.config.deploy import DeploySettings, find_deploy_mistakes
+from domain.config.limits import AllowedCommands, Breakers, Budgets, ErrorRateBreaker, Guards, ProjectPaths
+from domain.config.sections import (
+    AvoidanceSettings,
+    GateSettings,
+    Linter,
+    NotifySettings,
+    ReviewSettings,
+    find_gate_mistakes,
+    find_notify_mistakes,
+    find_unheard_targets,
+)
+from domain.config.values import CommandGlobs, CommandLine, Contradiction, GateName, Label, Level, Section
 from domain.github.installations import WelcomeWay
 from domain.runs.run import ExecutionMode
+
+_NO_MODEL = "a deployment asks no model"
+_IDLE: Mapping[tuple[str, ...], str] = {
+    ("budgets", "phase", "deployment"): _NO_MODEL,
+    ("breakers", "iteration", "deployment"): _NO_MODEL,
+}
+"""Keys that this version validates but does not use."""
+_OWN_COMMANDS = [("commands", name) for name in ("setup", "test", "lint", "typecheck", "build")]
+
+
+ADDRESS = "/schema/forge.yml.json"
+"""Where a server of Forge shows it."""
+
+Schema = dict[str, Any]  # a JSON Schema
+Place = Sequence[str | int]
+"""Keys and list positions that lead to a value."""
+
+
+@cache
+def build_schema() -> Schema:
+    """The whole schema, JSON Schema 2020-12."""
+    schema = _strip_titles(Configuration.model_json_schema())
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Configuration of Forge (.github/forge.yml)",
+        **schema,
+    }
+
+
+def find_node(place: Place) -> Schema | None:
+    """The schema of a place, with its references followed; None if there is no such place."""
+    node: Schema | None = build_schema()
+    for step in place:
+        node = _child(drop_null(resolve_reference(node)), step) if node is not None else None
+    return None if node is None else resolve_reference(node)
+
+
+def list_keys(place: Place) -> list[str]:
+    """The keys that a section knows."""
+    node = find_node(place)
+    return [] if node is None else list(drop_null(node).get("properties", {}))
+
+
+def describe(node: Schema) -> str:
+    """Describes the allowed values in a few words of Markdown, such as "a whole number from 0 to 100"."""
+    node = resolve_reference(node)
+    if "anyOf" in node:
+        return " or ".join(describe(option) for option in node["anyOf"])
+    if "enum" in node:
+        return _join_choices([f"`{value}`" for value in node["enum"]])
+    kind = node.get("type")
+    if kind == "array":
+        return f"a list, each entry {describe(node['items'])}"
+    return _NAMES[kind] + _range(node) + _examples(node) if kind in _NAMES else "a value"
+
+
+def resolve_reference(node: Schema) -> Schema:
+    """A node with its reference resolved; keys beside the reference win."""
+    if "$ref" not in node:
+        return node
+    target = build_schema()["$defs"][node["$ref"].rsplit("/", 1)[-1]]
+    return {**target, **{key: value for key, value in node.items() if key != "$ref"}}
+
+
+def drop_null(node: Schema) -> Schema:
+    """The node without its null option; default and description stay."""
+    options = [option for option in node.get("anyOf", ()) if option.get("type") != "null"]
+    rest = {key: value for key, value in node.items() if key != "anyOf"}
+    return (
+        {**rest, **resolve_reference(options[0])}
+        if len(options) == 1
+        else {**rest, "anyOf": options}
+        if options
+        else node
+    )
+
+
+_NAMES = {
+    "boolean": "`true` or `false`",
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "text",
+    "null": "`null`",
+    "object": "a section",
+}
+
+
+def _range(node: Schema) -> str:
+    if node["type"] == "string":
+        longest = node.get("maxLength")
+        return "" if longest is None else f" of up to {longest} characters"
+    low = node.get("minimum")
+    above = node.get("exclusiveMinimum")
+    high = node.get("maximum")
+    if low is None and above is None:
+        return ""
+    return f" above {above:g} and up to {high:,}" if low is None else f" from {low:g} to {high:,}"
+
+
+def _examples(node: Schema) -> str:
+    examples = [f"`{value}`" for value in node.get("examples", ())]
+    return f" such as {_join_choices(examples)}" if examples else ""
+
+
+def _join_choices(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} or {items[-1]}"
+
+
+def _child(node: Schema, step: str | int) -> Schema | None:
+    if isinstance(step, int):
+        return node.get("items")
+    if step in node.get("properties", {}):
+        return node["properties"][step]
+    matching = (child for pattern, child in node.get("patternProperties", {}).items() if re.search(pattern, step))
+    return next(matching, None)
+
+
+def _strip_titles(node: Any) -> Any:
+    """Drops the titles that pydantic derives from names."""
+    if isinstance(node, list):
+        return [_strip_titles(item) for item in node]  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(node, dict):
+        return node
+    items: dict[str, Any] = node  # pyright: ignore[reportUnknownVariableType]
+    return {
+        key: _strip_titles(value) for key, value in items.items() if not (key == "title" and isinstance(value, str))
+    }
 
 
 class Preset(StrEnum):
@@ -181,3 +318,67 @@ class Configuration(Section):
         own = self.commands
         lines = (own.setup, own.test, own.lint, own.typecheck, own.build)
         return AllowedCommands(self.execution.commands, tuple(line for line in lines if line is not None))
+
+
+def find_contradictions(configuration: Configuration) -> Iterator[Contradiction]:
+    """Finds contradictions between valid values."""
+    for name, gate in configuration.gates.items():
+        yield from find_gate_mistakes(name, gate)
+    yield from _check_linters(configuration.review.linters)
+    yield from _check_error_rate(configuration.breakers.error_rate)
+    yield from find_deploy_mistakes(configuration.deploy)
+    yield from find_notify_mistakes(configuration.notify)
+
+
+def find_idle_keys(values: Mapping[str, JsonValue], targets: Collection[str] | None = None) -> Iterator[Contradiction]:
+    """Finds valid keys without effect in this version of Forge, or as its operator set it up.
+
+    :param values: the file's own values.
+    :param targets: of notices that the operator allows the repository; None: not known.
+    """
+    for path, why in _IDLE.items():
+        if _get_value(values, path) is not None:
+            yield Contradiction(path, f"has no effect in this version of Forge: {why}", "")
+    yield from _find_missing_agent(values)
+    yield from find_unheard_targets(values, targets)
+
+
+def _find_missing_agent(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
+    """A mode without an agent or a command for it, and such an agent without the mode."""
+    is_interactive = _get_value(values, ("execution", "mode")) == "interactive"
+    has_agent = _get_value(values, ("agents", "implementer", "command")) is not None
+    named = [_get_value(values, path) for path in (("execution", "commands"), *_OWN_COMMANDS)]
+    if is_interactive and not has_agent and not any(named):
+        what = "needs `execution.commands`; without them Forge's agent works as with `deterministic`"
+        yield Contradiction(("execution", "mode"), what, "")
+    for name in ("checkpoint_seconds", "checkpoint_changes"):
+        if not has_agent and _get_value(values, ("execution", name)) is not None:
+            what = "has no effect without `agents.implementer.command`: edits of Forge's agent are kept anyway"
+            yield Contradiction(("execution", name), what, "")
+    if has_agent and not is_interactive:
+        what = "has no effect without `execution.mode: interactive`, or `/forge run interactive`"
+        yield Contradiction(("agents", "implementer", "command"), what, "")
+
+
+def _get_value(values: Mapping[str, JsonValue], path: tuple[str, ...]) -> JsonValue:
+    value: JsonValue = dict(values)
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _check_linters(linters: tuple[Linter, ...]) -> Iterator[Contradiction]:
+    seen: set[str] = set()
+    for index, linter in enumerate(linters):
+        if linter.name in seen:
+            yield Contradiction(("review", "linters", index, "name"), "is the name of another linter", "a name once")
+        seen.add(linter.name)
+
+
+def _check_error_rate(rates: ErrorRateBreaker) -> Iterator[Contradiction]:
+    path = ("breakers", "error_rate")
+    if rates.warn > rates.trip:
+        yield Contradiction((*path, "warn"), f"is above `trip` ({rates.trip:g})", "a share up to `trip`")
+    if rates.min_events > rates.max_events:
+        what = f"is above `max_events` ({rates.max_events})"
+        yield Contradiction((*path, "min_events"), what, "a number up to `max_events`")

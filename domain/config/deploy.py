@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from domain.config.mistakes import Contradiction
-from domain.config.values import CommandLine, Glob, Minutes, Section
+from domain.config.values import CommandLine, Contradiction, Glob, Minutes, Section
 from domain.deployments.readings import is_json_path
 from domain.review.review import RiskLevel
 
@@ -283,16 +282,12 @@ def find_deploy_mistakes(deploy: DeploySettings) -> Iterator[Contradiction]:
     """Finds contradictions in the settings of deployments."""
     for name, environment in deploy.environments.items():
         place = ("deploy", "environments", name)
-        yield from _check_name(place, name)
+        if name.startswith("C-"):
+            yield Contradiction(place, "looks like the id of a checkpoint, so no command could name it", "another name")
         yield from _check_way(place, environment)
         yield from _check_verification((*place, "verify"), environment.verify)
     if deploy.build != Build() and not deploy.environments:
         yield Contradiction(("deploy", "build"), "builds for no environment", "`environments`")
-
-
-def _check_name(place: tuple[str, ...], name: str) -> Iterator[Contradiction]:
-    if name.startswith("C-"):
-        yield Contradiction(place, "looks like the id of a checkpoint, so no command could name it", "another name")
 
 
 def _check_way(place: tuple[str, ...], environment: Environment) -> Iterator[Contradiction]:

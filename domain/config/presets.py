@@ -10,10 +10,10 @@ from typing import cast
 from pydantic import JsonValue, ValidationError
 
 from domain import globs
-from domain.config import schema
+from domain.config import configuration
 from domain.config.configuration import Configuration, Preset
 from domain.config.limits import narrow_globs
-from domain.config.review import ReadMode
+from domain.config.sections import ReadMode
 
 Values = Mapping[str, JsonValue]
 """The values of a file: keys to scalars, lists and further mappings."""
@@ -245,7 +245,7 @@ def trace_origins(
     found: list[ConfiguredValue] = []
     for path, value in flatten(effective.model_dump(mode="json")).items():
         said = wanted.get(path, value)
-        described = str((schema.find_node(path.split(".")) or {}).get("description", ""))
+        described = str((configuration.find_node(path.split(".")) or {}).get("description", ""))
         if said != value:
             origin = ValueOrigin.ceiling if path in ceilings or path == "ladder.pinned" else ValueOrigin.held
             found.append(ConfiguredValue(path, value, origin, described, said))

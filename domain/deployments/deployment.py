@@ -10,9 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from domain.deployments.health import StageHealth
-from domain.ids import shorten_id
 from domain.review.review import Decision, RiskLevel
-from domain.value import Value
+from domain.value import Value, shorten_id
 
 CHECK_ID_PREFIX = "deployment:"
 """The prefix of the external id of a deployment's check run; the run's id follows."""

@@ -247,7 +247,9 @@ def _result(answer: OutboundAnswer) -> Mapping[str, JsonValue]:
         case {"status": "success", "data": {"resultType": str(), "result": _} as data} if _is_success(answer):
             return data
         case {"status": "error", "error": str(said)}:
-            raise _NoFigure(f"Prometheus refused the query: {_quote(said)}")
+            # The beginning of what an answer says; masked before it is cut, since half a secret is not recognised.
+            quote = _cut(redact_outgoing(said[: 20 * MOST_QUOTED]))
+            raise _NoFigure(f"Prometheus refused the query: {quote}")
         case _ if _is_success(answer):
             raise _NoFigure(_OTHER_ANSWER)
         case _:
@@ -281,11 +283,6 @@ def _figure(text: str) -> float:
     if not _NUMBER.fullmatch(text):
         raise _NoFigure(_OTHER_ANSWER)
     return _number(float(text), "The result")
-
-
-def _quote(said: str) -> str:
-    """The beginning of what an answer says; masked before it is cut, since half a secret is not recognised."""
-    return _cut(redact_outgoing(said[: 20 * MOST_QUOTED]))
 
 
 def _cut(text: str, most: int = MOST_QUOTED) -> str:

@@ -40,11 +40,8 @@ def _slug(title: str) -> str:
     # Branch names are public, so they must not contain secrets.
     plain = unicodedata.normalize("NFKD", redact_outgoing(strip_invisible(title[:_READ])).casefold())
     letters = "".join(c for c in _APOSTROPHE.sub("", plain) if not unicodedata.combining(c))
-    return _cut(_OTHER.sub("-", letters).strip("-"))
-
-
-def _cut(slug: str) -> str:
-    """At most so many characters, at the end of a word if there is one."""
+    # At most so many characters, at the end of a word if there is one.
+    slug = _OTHER.sub("-", letters).strip("-")
     if len(slug) <= _LONGEST:
         return slug
     words, _, _ = slug[: _LONGEST + 1].rpartition("-")

@@ -6,10 +6,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from domain.commands import Sender
-from domain.ids import shorten_id
-from domain.review.anchors import Anchor
 from domain.review.avoidance import find_version
-from domain.review.findings import Finding, Severity
+from domain.review.findings import Anchor, Finding, Severity
+from domain.value import shorten_id
 
 SCOPE_TIME = timedelta(days=90)
 """So long such findings pass; then what passed is raised again (docs/gates.md)."""

@@ -1,17 +1,138 @@
-"""A finding about a change, and its identity across pushes."""
+"""A finding about a change: how grave it is, what running a test showed of it, and its identity across pushes."""
 
 import hashlib
 import re
 from collections.abc import Sequence
 from enum import IntEnum, StrEnum
+from typing import Self
 
 from pydantic import Field
 
 from domain.paths import escape_unprintable
-from domain.review.anchors import Anchor
 from domain.review.changes import Change
-from domain.review.proof import Proof
+from domain.text.similarity import SAME_THRESHOLD, Statement, extract_names, extract_stems
 from domain.value import Value
+
+AROUND = 2
+"""Written lines on each side of the anchor that belong to a spot; further apart, two anchors are two matters."""
+NEARBY_THRESHOLD = 0.4
+"""From this share of their words on, what stands at nearly the same lines and names the same things is the same."""
+_IN_COMMON = 3  # lines of two spots, so that one line which stands everywhere makes no spot the same
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+class Anchor(Value):
+    """Where a finding is and what it is about, for comparing.
+
+    :param lines: digests of the anchored line and of those around it that are not blank, in order.
+    :param anchor: which of them is the anchored one.
+    :param words: the stems of its message.
+    :param names: what its message names of the code in these lines, or writes as code.
+    """
+
+    category: str
+    lines: tuple[str, ...]
+    anchor: int
+    words: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, category: str, message: str, lines: Sequence[str], line: int | None) -> Self | None:
+        """The spot of a finding; None for one about a whole file or a blank line.
+
+        :param lines: of the file.
+        :param line: 1-based.
+        """
+        if line is None or not 0 < line <= len(lines) or not lines[line - 1].strip():
+            return None
+        before = [text for text in lines[: line - 1] if text.strip()][-AROUND:]
+        after = [text for text in lines[line : line + 20] if text.strip()][:AROUND]
+        around = [*before, lines[line - 1], *after]
+        code = set(_WORD.findall("\n".join(around)))
+        named = extract_names(message) | {word.casefold() for word in _WORD.findall(message) if word in code}
+        return cls(
+            category=category,
+            lines=tuple(map(_hash_line, around)),
+            anchor=len(before),
+            words=tuple(sorted(extract_stems(message))),
+            names=tuple(sorted(named)),
+        )
+
+    def matches(self, other: "Anchor") -> bool:
+        """Whether both are about the same: each anchor stands among the other's lines, and they say alike things."""
+        ours, theirs = set(self.lines), set(other.lines)
+        is_near = self.lines[self.anchor] in theirs and other.lines[other.anchor] in ours
+        enough = min(_IN_COMMON, len(ours), len(theirs))
+        if self.category != other.category or not is_near or len(ours & theirs) < enough:
+            return False
+        one, two = self._statement, other._statement
+        least = NEARBY_THRESHOLD if one.names & two.names else SAME_THRESHOLD
+        return one.is_about(two) and one.similarity(two) >= least
+
+    @property
+    def _statement(self) -> Statement:
+        return Statement(frozenset(self.words), frozenset(self.names), is_negative=False)
+
+
+LONGEST_TEST = 6_000
+"""Characters of a reproduction."""
+LONGEST_OUTPUT = 2_000
+LONGEST_REASON = 500
+
+
+class ProofOutcome(StrEnum):
+    """What a reproduction came to."""
+
+    shown = "shown"  # it fails on the head, and passes without the change
+    promise_broken = "promise_broken"  # it fails on the head, against what a line of the code shown promises
+    refuted = "refuted"  # it passes on the head
+    open = "open"  # neither: it could not be loaded, ended differently each time, or fails without the change, too
+
+    @property
+    def is_shown(self) -> bool:
+        return self in {ProofOutcome.shown, ProofOutcome.promise_broken}
+
+
+class Reproduction(Value):
+    """The test that was written for a claim.
+
+    :param path: the file that it was run as; the repository has none of this name.
+    :param command: what ran it, as a shell would take it.
+    :param output: the last lines that it printed on the head.
+    :param before: how it ended without the change, in a few words.
+    """
+
+    path: str
+    text: str = Field(max_length=LONGEST_TEST)
+    command: str = Field(default="", max_length=LONGEST_REASON)
+    output: str = Field(default="", max_length=LONGEST_OUTPUT)
+    before: str = Field(default="", max_length=LONGEST_REASON)
+
+
+class Proof(Value):
+    """What running showed of a claim.
+
+    :param head_sha: the head it was run on.
+    :param why: why nothing is shown, as a clause; empty if something is.
+    :param promise: the line of the code shown that promises otherwise.
+    :param reproduction: None if nothing was run.
+    :param seconds: that running it took.
+    :param outlasts_fix: it fails with what the finding suggests, too.
+    """
+
+    outcome: ProofOutcome
+    head_sha: str
+    why: str = Field(default="", max_length=LONGEST_REASON)
+    promise: str = Field(default="", max_length=LONGEST_REASON)
+    reproduction: Reproduction | None = None
+    seconds: float = 0.0
+    outlasts_fix: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the defect is shown by running."""
+        return self.outcome.is_shown
+
 
 CREDENTIAL = "secret/"
 """The prefix of rules about credentials."""
@@ -43,6 +164,35 @@ class Severity(StrEnum):
 
 
 _RANKS = {Severity.info: 0, Severity.warning: 1, Severity.error: 2, Severity.critical: 3}
+
+
+class Harm(StrEnum):
+    """What breaks."""
+
+    wrong_result = "wrong_result"
+    crash = "crash"
+    data_loss = "data_loss"
+    security_hole = "security_hole"
+    waste = "waste"  # of time, memory or money
+    none = "none"
+
+
+class MetBy(StrEnum):
+    """Who meets it."""
+
+    caller = "caller"  # ordinary use of the repository as it stands, or an attacker of it
+    condition = "condition"  # only what comes about under conditions that are named
+    nobody = "nobody"
+
+
+_GRAVE = frozenset({Harm.wrong_result, Harm.crash, Harm.data_loss, Harm.security_hole})
+
+
+def grade(harm: Harm, met_by: MetBy) -> Severity:
+    """The severity of a finding: an error breaks something for a caller, a warning may break or waste something."""
+    if harm is Harm.none or met_by is MetBy.nobody:
+        return Severity.info
+    return Severity.error if harm in _GRAVE and met_by is MetBy.caller else Severity.warning
 
 
 class Layer(IntEnum):
@@ -214,7 +364,7 @@ def combine_fingerprints(fingerprints: Sequence[str]) -> str:
 
 def compute_secondary_fingerprint(rule: str, path: str, message: str) -> str:
     """Follows a moved finding: rule, path and message without its numbers."""
-    return _digest("2", rule, path, re.sub(r"\d+", "0", _normalize(message)))
+    return _digest("2", rule, path, re.sub(r"\d+", "0", " ".join(message.split())))
 
 
 def remove_place(finding: Finding) -> Finding:
@@ -249,9 +399,9 @@ def _normalize_code(text: str) -> str:
     return _QUOTED_OR_SPACE.sub(lambda found: found[1] or " ", text.strip(" \t\r\f"))
 
 
-def _normalize(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _hash_line(text: str) -> str:
+    return hashlib.sha256(" ".join(text.split()).encode("utf-8", "surrogateescape")).hexdigest()[:16]

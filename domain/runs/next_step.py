@@ -8,9 +8,9 @@ review ── approved ──→ testing ── passed ──→ ready
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
+from domain.runs.patches import RequiredFix
 from domain.runs.recovery import HiddenFailure, list_hidden
 from domain.runs.run import Phase
-from domain.runs.task_result import RequiredFix
 from domain.value import Value
 
 MAX_SEND_BACKS: Mapping[Phase, int] = {Phase.review: 3, Phase.testing: 2}

@@ -113,12 +113,8 @@ def count_failures(output: str) -> dict[str, int]:
     counted: dict[str, int] = {}
     for found in _SUMS.finditer(output):
         what = (found["what"] or found["word"]).lower()
-        counted[what] = max(counted.get(what, 0), _count(found))
+        counted[what] = max(counted.get(what, 0), int(found["before"] or found["after"]))
     return counted
-
-
-def _count(found: re.Match[str]) -> int:
-    return int(found["before"] or found["after"])
 
 
 def pick_telling_line(said: str) -> str:

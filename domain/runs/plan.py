@@ -265,7 +265,8 @@ def _find_task_mistakes(tasks: Sequence[Task]) -> Iterator[str]:
 def _find_path_mistakes(plan: Plan) -> Iterator[str]:
     for name, areas in (("allowed_areas", plan.allowed_areas), ("forbidden_areas", plan.forbidden_areas)):
         for area in areas:
-            if wrong := _area_mistake(area):
+            # Like a mistake of a glob, but a final “/” is allowed and means the folder.
+            if wrong := (_find_hidden(area) or globs.find_mistake(area.removesuffix("/"))):
                 yield f"{_quote(area)} in {name} {wrong}."
     forbidden = [area.casefold() for area in plan.forbidden_areas]
     for task in plan.tasks:
@@ -276,11 +277,6 @@ def _find_path_mistakes(plan: Plan) -> Iterator[str]:
                 yield f"The file {_quote(path)} of {task.id} lies outside allowed_areas."
             elif covers_path(forbidden, path.casefold()):
                 yield f"The file {_quote(path)} of {task.id} lies inside forbidden_areas."
-
-
-def _area_mistake(area: str) -> str | None:
-    """Like a mistake of a glob, but a final “/” is allowed and means the folder."""
-    return _find_hidden(area) or globs.find_mistake(area.removesuffix("/"))
 
 
 def _path_mistake(path: str) -> str | None:

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from domain.gates import Choice
 from domain.review.avoidance import CERTAIN, LEGITIMATE, RULE, Avoidance, AvoidanceKind, is_critical
-from domain.runs.task_result import RequiredFix
+from domain.runs.patches import RequiredFix
 from domain.value import Value
 
 MOST_ATTEMPTS = 3

@@ -138,7 +138,7 @@ class Run(Value):
     """A run.
 
     :param base_ref: the base branch at admission; empty if unknown.
-    :param check_name: of its check, see :func:`safety.required_checks.check_name`.
+    :param check_name: of its check, see :func:`safety.allowed_actions.check_name`.
     :param lane: of a deployment or an instruction, see :attr:`fence_number`; None for all other runs.
     :param mode: that somebody asked for; None for the configuration's.
     """

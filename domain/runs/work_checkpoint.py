@@ -7,10 +7,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from domain.errors import ForgeError
-from domain.ids import shorten_id
 from domain.runs.patches import NO_CHANGES, ChangeSet
 from domain.runs.run import Run, RunState
-from domain.value import Value
+from domain.value import Value, shorten_id
 
 
 class CheckpointCause(StrEnum):

@@ -7,8 +7,7 @@ nothing but a password can stand.
 
 import re
 
-from domain.text.credential_places import Credential, CredentialPlace
-from domain.text.credential_values import is_credential, is_mixed, is_password
+from domain.text.credential_values import Credential, CredentialPlace, is_credential, is_mixed, is_password
 
 _JOINS = r"""
     (?:

@@ -8,8 +8,16 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from domain.text.credential_names import NAMES
-from domain.text.credential_places import Credential, CredentialPlace, fold_case
-from domain.text.credential_values import decode, is_credential, is_opaque, is_password, read_pair
+from domain.text.credential_values import (
+    Credential,
+    CredentialPlace,
+    decode,
+    fold_case,
+    is_credential,
+    is_opaque,
+    is_password,
+    read_pair,
+)
 
 # --- options of commands ------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Makes text from tools, models and pull requests inert before it is shown to people.
+"""Makes text from tools, models and pull requests inert before it is shown to people, and words what all texts say.
 
 Active text (a mention, a reference, an address, a command) becomes inline code:
 GitHub documents that nothing in code pings or links, and people can copy it exactly,
@@ -6,13 +6,19 @@ without invisible characters. All other Markdown and HTML is escaped. Every
 function redacts first, because an escaped secret may no longer look like one.
 """
 
+import hashlib
+import hmac
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 
 from domain.paths import escape_unprintable
 from domain.text.hidden_characters import BLANK, INVISIBLE
 from domain.text.redaction import redact_outgoing
+
+MOST_NAMED = 10
+
 
 # --- characters --------------------------------------------------------------------------------------------
 
@@ -253,3 +259,50 @@ def _escape_markdown(text: str) -> str:
 def _escape_line_start(text: str) -> str:
     """Escapes headings, lists, rules and commands of other Apps at the start of a line."""
     return _OPENS_A_BLOCK.sub(r"\1\\", text, count=1) if _OPENS_A_BLOCK.match(text) else text
+
+
+class Markers:
+    """Makes markers that only this App can make.
+
+    A marker counts only in a comment by the App: others can copy one but not make one.
+
+    :param secret: the App's own key material.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        self._key = hashlib.sha256(b"forge marker\0" + secret).digest()
+
+    def make(self, kind: str, run_id: str) -> str:
+        """Makes the marker for a run's text, an HTML comment."""
+        signature = hmac.new(self._key, f"{kind}\0{run_id}".encode(), hashlib.sha256).hexdigest()[:24]
+        return f"<!-- forge:{kind}:{run_id}:{signature} -->"
+
+
+def name_some(names: Iterable[str], most: int = MOST_NAMED) -> str:
+    """The first of them, and how many more there are."""
+    every = list(names)
+    left = len(every) - most
+    return ", ".join(every[:most]) + (f" and {left:,} more" if left > 0 else "")
+
+
+def name_count(number: int, one: str, many: str = "") -> str:
+    """A number with its noun, as ``1 test`` or ``1,200 tests``.
+
+    :param many: the plural, where it is not made by an s.
+    """
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def format_moment(moment: datetime) -> str:
+    """To the minute, in UTC."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def format_day(moment: datetime) -> str:
+    """In UTC."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%d")
+
+
+def join_paragraphs(parts: Iterable[str]) -> str:
+    """Those that say something, as paragraphs."""
+    return "\n\n".join(part for part in parts if part)

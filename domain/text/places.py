@@ -109,7 +109,9 @@ def list_places(path: str, line: str, *, is_script: bool = False) -> Sequence[Li
     """
     name = PurePosixPath(path.lower())
     if name.suffix[1:] in _MARKUP and not is_script:
-        return _list_in_markup(line)
+        parts = [(match.lastgroup, *match.span()) for match in _IN_MARKUP.finditer(line)]
+        places = [LinePart(PlaceKind(kind), start, end) for kind, start, end in parts if kind and kind != "code"]
+        return _fill(places, line, PlaceKind.prose, 0, [(start, end) for _, start, end in parts])
     shape = _WITH_HASH if name.suffix[1:] in _HASH or name.name in _HASH_NAMES else _WITH_SLASHES
     found = [
         LinePart(PlaceKind(match.lastgroup), *match.span())
@@ -120,12 +122,6 @@ def list_places(path: str, line: str, *, is_script: bool = False) -> Sequence[Li
         return found
     key = _VALUE.match(line)
     return _fill(found, line, PlaceKind.setting, key.end() if key else 0, [(place.start, place.end) for place in found])
-
-
-def _list_in_markup(line: str) -> Sequence[LinePart]:
-    parts = [(match.lastgroup, *match.span()) for match in _IN_MARKUP.finditer(line)]
-    places = [LinePart(PlaceKind(kind), start, end) for kind, start, end in parts if kind and kind != "code"]
-    return _fill(places, line, PlaceKind.prose, 0, [(start, end) for _, start, end in parts])
 
 
 def _fill(

@@ -15,9 +15,9 @@ from typing import NamedTuple, TypeVar
 from pydantic import JsonValue
 
 from domain.review.findings import RawFinding
-from domain.text.credential_places import CredentialPlace, fold_case
 from domain.text.credential_shapes import PRIVATE_KEY, SHAPES, CredentialShape, find_key_end
 from domain.text.credential_table import PLACES
+from domain.text.credential_values import CredentialPlace, fold_case
 
 SHORTEST = 8
 """The least length of a secret value; a shorter one would mangle ordinary words."""
@@ -316,13 +316,9 @@ class _ShapeMask:
         group: str | int = "secret" if "secret" in self.shape.expression.groupindex else 0
         if not self.shape.extract(match):
             return match[0]
-        return _replace_group(match, group, self.shape.kind)
-
-
-def _replace_group(match: re.Match[str], group: str | int, kind: str) -> str:
-    start, end = (place - match.start() for place in match.span(group))
-    whole = match[0]
-    return whole[:start] + make_mask(kind) + whole[end:]
+        start, end = (place - match.start() for place in match.span(group))
+        whole = match[0]
+        return whole[:start] + make_mask(self.shape.kind) + whole[end:]
 
 
 def _mask_key(match: re.Match[str]) -> str:

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from memory.db.engine import Database, insert_new
 from memory.db.tables.deliveries import DeliveryLogRow, DoubtfulDeliveryRow
-from safety.redelivery import DoubtfulDelivery
+from safety.github_limits import DoubtfulDelivery
 
 LEASE = timedelta(minutes=2)  # a request to GitHub hardly ever takes longer; then another process may take the turn
 _BATCH = 200  # rows per transaction; webhooks must not wait for a long one

@@ -29,8 +29,8 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.postgresql import Insert
 from sqlalchemy.sql.dml import ReturningInsert
 
-from memory.db.dedicated_connection import DedicatedConnection
 from memory.db.engine import Connection, Engine, begin
+from memory.db.postgresql import DedicatedConnection
 from memory.db.tables.deliveries import BranchPushRow, DeliveryRow
 from memory.deliveries import deliveries, pushes
 from memory.deliveries.deliveries import ReceivedDelivery

@@ -15,10 +15,10 @@ from domain.errors import ForgeError, UnknownName
 from domain.events import EventType
 from domain.runs.run import RepositoryRef
 from domain.value import Value
+from memory import ledger
 from memory.db.engine import Connection, Database
-from memory.db.tables.deployments import FeedbackTokenRow
-from memory.ledger import ledger
-from safety.review_quota import BURST, ReportAllowance, ReportTurn, take_report
+from memory.db.tables.repositories import FeedbackTokenRow
+from safety.eligibility import BURST, ReportAllowance, ReportTurn, take_report
 
 PREFIX = "forge_fb_"
 MOST_TOKENS = 10
@@ -172,4 +172,4 @@ def _digest(token: str) -> str:
 
 
 def _parse(row: object) -> FeedbackToken:
-    return FeedbackToken.model_validate({name: getattr(row, name) for name in FeedbackToken.model_fields})
+    return FeedbackToken.model_validate(row, from_attributes=True)

@@ -8,13 +8,23 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Select, case, delete, func, select, update
 
 from domain.deployments.deployment import DeploymentState
-from domain.deployments.feedback import AnomalyReport, AnyReport, ErrorReport, ProblemKind, make_fingerprint
-from domain.deployments.problems import ISSUE_WINDOW, MOST_ISSUES, MOST_OPEN, ProductionProblem, Suspect
+from domain.deployments.problems import (
+    ISSUE_WINDOW,
+    MOST_ISSUES,
+    MOST_OPEN,
+    AnomalyReport,
+    AnyReport,
+    ErrorReport,
+    ProblemKind,
+    ProductionProblem,
+    Suspect,
+    make_fingerprint,
+)
 from domain.events import EventType
-from domain.ids import new_id
+from domain.value import new_id
+from memory import ledger
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables.deployments import DeploymentRow, ProblemRow
-from memory.ledger import ledger
+from memory.db.tables.repositories import DeploymentRow, ProblemRow
 
 SOURCE = "production"
 MOST_ENVIRONMENTS = 20
@@ -95,10 +105,6 @@ def _build_row(repository_id: int, fingerprint: str, report: AnyReport, now: dat
         "environments": _count_there({}, report, now),
         "first_seen": report.moment,
         "last_seen": now,
-        "suspects": [],
-        "opened": 0,
-        "queued_at": None,
-        "said": "",
     }
 
 

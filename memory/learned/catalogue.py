@@ -1,4 +1,4 @@
-"""Lists, shows and corrects memories for the command line and the dashboard."""
+"""Lists, shows, adds and corrects memories, for the operator, for the people of a repository, and for production."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,16 +9,16 @@ from typing import Any
 from sqlalchemy import ColumnElement, String, cast, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from domain import memories as deciding
+from domain.commands import Sender
 from domain.events import Event, EventType
-from domain.memories.memory import Archived, Memory, MemoryKind, make_content_key
+from domain.memories import Archived, Memory, MemoryKind, Origin, Use, make_content_key
 from domain.runs.run import RepositoryRef
+from memory import ledger
 from memory.db.engine import Database
-from memory.db.tables.findings import FeedbackRow
-from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.runs import RunRow
+from memory.db.tables.repositories import FeedbackRow, MemoryRow, MemoryUseRow, RecallRow
+from memory.db.tables.runs import EventRow, RunRow
 from memory.learned import memories, vectors
-from memory.ledger import ledger
 from safety.memory_consolidation import MOST_LIVE, PATTERN
 
 OPERATOR = "operator"
@@ -28,6 +28,76 @@ _EVENTS = (
     EventType.memory_archived,
     EventType.learning_stored,
 )
+_BATCH = 500  # parameters of a statement
+
+
+async def learn(
+    database: Database,
+    repository: RepositoryRef,
+    number: int | None,
+    memory: Memory,
+    by: Sender,
+    cause: str,
+    most: int = MOST_LIVE,
+    *,
+    is_source_unique: bool = True,
+) -> tuple[Memory, bool] | None:
+    """Store what a person said, or confirm the memory that says the same already.
+
+    :param number: of the issue or pull request in which it was said; None: in none.
+    :param cause: what happened; a repeated call for the same cause returns the same and changes nothing.
+    :param most: live memories that the repository may have.
+    :param is_source_unique: a memory with the same source and text comes from the same act, which is only repeated.
+    :returns: the memory, and whether it is new; None if there is no room, because all memories there are pinned.
+    """
+    said = select(MemoryRow).where(
+        MemoryRow.repository_id == memory.repository_id,
+        MemoryRow.archived_at.is_(None),
+        MemoryRow.pinned,
+        MemoryRow.origin == Origin.person.value,
+    )
+    now = memory.created_at
+    async with database.transaction() as session:
+        await memories.lock_repository(session, database.dialect, repository.id)
+        for row in await session.scalars(said.order_by(MemoryRow.id)):
+            if deciding.is_same_text(row.content, memory.content):
+                if is_source_unique and row.source == memory.source:
+                    return memories.from_row(row), True
+                if row.taught_by != by.id:
+                    row.taught_by = 0
+                await memories.record_use_within(session, database.dialect, [row.id], Use.confirmed, cause, now)
+                return memories.from_row(row), False
+        trace = await ledger.find_trace(session, repository, number)
+        if not await memories.make_room(session, repository.id, [memory], most, trace, now):
+            return None
+        await ledger.record_person_action(
+            session, repository, number, EventType.memory_stored, by, now, memory=memory.id
+        )
+        return memory, True
+
+
+async def learn_from_production(database: Database, memory: Memory, trace: str, most: int = MOST_LIVE) -> Memory | None:
+    """Store what production taught, once for each source; None if there is no room.
+
+    :param trace: the run with which it came.
+    :param most: live memories that the repository may have.
+    """
+    taught = select(MemoryRow).where(
+        MemoryRow.repository_id == memory.repository_id,
+        MemoryRow.origin == Origin.production.value,
+        MemoryRow.source == memory.source,
+    )
+    now = memory.created_at
+    async with database.transaction() as session:
+        await memories.lock_repository(session, database.dialect, memory.repository_id)
+        known = await session.scalar(taught.limit(1))
+        if known is not None:
+            return memories.from_row(known)
+        if not await memories.make_room(session, memory.repository_id, [memory], most, trace, now):
+            return None
+        facts = {"memory": memory.id, "repository": memory.repository_id, "confidence": memory.confidence}
+        ledger.record(session, trace, EventType.memory_stored, now, source="production", payload=facts)
+        return memory
 
 
 @dataclass(frozen=True)
@@ -167,41 +237,48 @@ async def add(database: Database, memory: Memory, by: str, most: int = MOST_LIVE
             return same
         if not await memories.make_room(session, where, [memory], most, OPERATOR, now):
             return None
-        _record(session, memory, EventType.memory_stored, by, now)
+        await _record(session, memory, EventType.memory_stored, by, now)
         return memory
 
 
-async def edit(database: Database, memory: Memory, changed: Memory, by: str, now: datetime) -> bool:
-    """Correct a memory; the ledger keeps what it said before. False if it was archived meanwhile."""
+@dataclass(frozen=True)
+class MemoryKeeper:
+    """A person who corrects or archives a memory.
+
+    :param number: of the issue or pull request in which they do so; None: in none.
+    """
+
+    repository: RepositoryRef
+    sender: Sender
+    number: int | None = None
+
+
+async def edit(database: Database, memory: Memory, changed: Memory, by: MemoryKeeper | str, now: datetime) -> bool:
+    """Correct a memory; the ledger keeps what it said before. False if it was archived meanwhile.
+
+    :param by: a person of its repository, or the operator.
+    """
     async with database.transaction() as session:
-        facts = await change_within(session, memory, changed)
-        if facts is None:
+        row = await session.get_one(MemoryRow, memory.id, with_for_update=True)
+        if row.archived_at is not None:
             return False
-        _record(session, memory, EventType.memory_edited, by, now, **facts)
+        before, after = _describe(memories.from_row(row)), _describe(changed)
+        row.content, row.context, row.tags = changed.content, changed.context, [*changed.tags]
+        row.taught_by = changed.taught_by
+        await vectors.drop(session, memory)
+        await _record(session, memory, EventType.memory_edited, by, now, before=before, after=after)
         return True
 
 
-async def change_within(session: AsyncSession, memory: Memory, changed: Memory) -> Mapping[str, object] | None:
-    """Correct a memory in the caller's transaction.
+async def archive(database: Database, memory: Memory, by: MemoryKeeper | str, now: datetime) -> bool:
+    """Archive a memory; returns whether it was live.
 
-    :returns: what it said before and says now, for the ledger; None if it was archived meanwhile.
+    :param by: a person of its repository, or the operator.
     """
-    row = await session.get_one(MemoryRow, memory.id, with_for_update=True)
-    if row.archived_at is not None:
-        return None
-    before, after = _describe(memories.from_row(row)), _describe(changed)
-    row.content, row.context, row.tags = changed.content, changed.context, [*changed.tags]
-    row.taught_by = changed.taught_by
-    await vectors.drop(session, memory)
-    return {"before": before, "after": after}
-
-
-async def archive(database: Database, memory: Memory, by: str, now: datetime) -> bool:
-    """Archive a memory; returns whether it was live."""
     async with database.transaction() as session:
         if not await memories.archive_within(session, [memory.id], Archived.forgotten, now):
             return False
-        _record(session, memory, EventType.memory_archived, by, now, why=Archived.forgotten.value)
+        await _record(session, memory, EventType.memory_archived, by, now, why=Archived.forgotten.value)
         return True
 
 
@@ -264,9 +341,6 @@ async def build_entries(session: AsyncSession, rows: Sequence[MemoryRow]) -> Seq
     ]
 
 
-_BATCH = 500  # parameters of a statement
-
-
 async def _load_by_key(session: AsyncSession, repository_id: int) -> dict[str, Memory]:
     live = select(MemoryRow).where(*_live_in(repository_id)).order_by(MemoryRow.id.desc())
     found = [memories.from_row(row) for row in await session.scalars(live)]
@@ -289,6 +363,12 @@ def _recall(row: RecallRow, repository_id: int | None, number: int | None) -> Re
     return Recall(row.at, row.run_id, repository_id, number, row.task, row.rank, row.outcome)
 
 
-def _record(session: AsyncSession, memory: Memory, kind: EventType, by: str, now: datetime, **facts: object) -> None:
-    payload = {"memory": memory.id, "repository": memory.repository_id, "by": by, **facts}
-    ledger.record(session, OPERATOR, kind, now, source=OPERATOR, payload=payload)
+async def _record(
+    session: AsyncSession, memory: Memory, kind: EventType, by: MemoryKeeper | str, now: datetime, **facts: object
+) -> None:
+    if isinstance(by, MemoryKeeper):
+        told: dict[str, object] = {"memory": memory.id, **facts}
+        await ledger.record_person_action(session, by.repository, by.number, kind, by.sender, now, **told)
+    else:
+        payload = {"memory": memory.id, "repository": memory.repository_id, "by": by, **facts}
+        ledger.record(session, OPERATOR, kind, now, source=OPERATOR, payload=payload)

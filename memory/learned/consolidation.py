@@ -8,13 +8,12 @@ from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
-from domain.memories.memory import Archived, Use
+from domain.memories import Archived, Use
+from memory import ledger
 from memory.db.engine import Database, insert_new
-from memory.db.tables.findings import FeedbackRow, is_dismissal
-from memory.db.tables.learned import MemoryRow, MemoryUseRow
-from memory.db.tables.ledger import EventRow
+from memory.db.tables.repositories import FeedbackRow, MemoryRow, MemoryUseRow, is_dismissal
+from memory.db.tables.runs import EventRow
 from memory.learned import memories
-from memory.ledger import ledger
 from safety.memory_consolidation import ArchivedMemory, ConsolidationPlan, LiveMemory
 
 MOST_TAGS = 16

@@ -7,13 +7,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Select, and_, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from domain import memories
 from domain.events import EventType
-from domain.memories import memory
-from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Scope, Use
+from domain.memories import Archived, Memory, MemoryKind, Origin, Scope, Use
 from domain.runs.run import RepositoryRef
+from memory import ledger
 from memory.db.engine import Database, insert_new
-from memory.db.tables.learned import MemoryRow, MemoryUseRow
-from memory.ledger import ledger
+from memory.db.tables.repositories import MemoryRow, MemoryUseRow
 from safety import memory_consolidation
 
 
@@ -153,7 +153,7 @@ async def record_use_within(
         row = await session.get(MemoryRow, memory_id, with_for_update=True)
         if row is None:
             continue
-        after = memory.apply_use(from_row(row), what, now)
+        after = memories.apply_use(from_row(row), what, now)
         row.confidence, row.used_at = after.confidence, after.used_at
         changed.append(after)
     return changed
@@ -165,7 +165,7 @@ async def undo_use_within(session: AsyncSession, what: Use, cause: str, now: dat
     for memory_id in (await session.scalars(gone.returning(MemoryUseRow.memory_id))).all():
         row = await session.get(MemoryRow, memory_id, with_for_update=True)
         if row is not None:
-            after = memory.revert_use(from_row(row), what, now)
+            after = memories.revert_use(from_row(row), what, now)
             row.confidence, row.used_at = after.confidence, after.used_at
 
 

@@ -9,14 +9,13 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
-from domain.memories.memory import Archived, Memory, MemoryKind, Origin, create_memory, make_content_key
-from domain.memories.memory_file import PATH, MemoryFileEntry
+from domain.memories import Archived, Memory, MemoryKind, Origin, create_memory, make_content_key
 from domain.runs.run import RepositoryRef
+from domain.text.memory_file import PATH, MemoryFileEntry
+from memory import ledger
 from memory.db.engine import Database, insert_new
-from memory.db.tables.learned import MemoryRow
-from memory.db.tables.repositories import ConfigurationRow
+from memory.db.tables.repositories import ConfigurationRow, MemoryRow
 from memory.learned import memories
-from memory.ledger import ledger
 from messages import memory_file as texts
 from safety.memory_consolidation import MOST_LIVE
 

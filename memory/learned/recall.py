@@ -1,7 +1,7 @@
 """Finds the memories that fit the task of an agent, and records whether they helped.
 
 The text search of the database finds which memories hold which words; the ranking is the same on both databases
-(:mod:`domain.memories.ranking`).
+(:mod:`domain.memories`).
 """
 
 import json
@@ -11,18 +11,16 @@ from datetime import datetime
 
 from sqlalchemy import JSON, BigInteger, String, column, select, table, text, update
 
+from domain import memories
 from domain.events import EventType
-from domain.memories import ranking
-from domain.memories.memory import Archived, Memory, MemoryKind
-from domain.memories.ranking import RecalledMemory
+from domain.memories import Archived, Memory, MemoryKind, RecalledMemory
 from domain.runs.run import Phase, RepositoryRef
+from memory import ledger
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables.findings import FeedbackRow
-from memory.db.tables.learned import MemoryRow, RecallRow
+from memory.db.tables.repositories import FeedbackRow, MemoryRow, RecallRow
 from memory.db.tables.runs import RunRow
 from memory.learned.memories import from_row, is_visible_to
 from memory.learned.vectors import Vector, compute_similarity
-from memory.ledger import ledger
 
 __all__ = ["RecallQuery", "RecalledMemory", "list_recalled", "list_teachers", "mark_helped", "note", "recall", "settle"]
 
@@ -58,7 +56,7 @@ async def recall(
 
     :param vector: vector of the query, if a model computes vectors of memories.
     """
-    words = ranking.extract_terms(" ".join((*asked.tags, asked.text)))
+    words = memories.extract_terms(" ".join((*asked.tags, asked.text)))
     tags = tuple(dict.fromkeys(asked.tags))[:_MOST_TAGS]
     # This condition enforces the scope; the look-ups by words and vectors use it only to be quick.
     seen = is_visible_to(asked.repository, organisation=asked.organisation)
@@ -67,8 +65,8 @@ async def recall(
         rankings = [*rank_by_text(connection, asked.repository, words, tags, organisation=asked.organisation)]
         if vector is not None:
             near = compute_similarity(connection, asked.repository, vector, organisation=asked.organisation)
-            rankings.append(ranking.rank_by_worth(near))
-        scores = ranking.fuse_rankings(rankings)
+            rankings.append(memories.rank_by_worth(near))
+        scores = memories.fuse_rankings(rankings)
         query = select(MemoryRow).where(MemoryRow.id.in_(scores.keys()), MemoryRow.archived_at.is_(None), seen)
         if asked.files is not None:
             taught = select(FeedbackRow.id).where(FeedbackRow.memory_id == MemoryRow.id)
@@ -78,7 +76,7 @@ async def recall(
         if asked.kind is not None:
             query = query.where(MemoryRow.kind == asked.kind.value)
         found = [RecalledMemory(from_row(row), scores[row.id]) for row in connection.execute(query)]
-        return ranking.select_best(found, now, asked.limit)
+        return memories.select_best(found, now, asked.limit)
 
     return await database.run_in_transaction(find) if words or tags or vector is not None else ()
 
@@ -187,7 +185,7 @@ def rank_by_text(
         scope.append(f"i{repository.installation_id}")
     marks = [f"t{tag[:_TAG].encode(errors='replace').hex().upper()}0" for tag in tags]
     holders = _holders(connection, scope, words, marks)
-    rankings = ranking.rank_by_words(holders[: len(words)]), ranking.rank_by_words(holders[len(words) :])
+    rankings = memories.rank_by_words(holders[: len(words)]), memories.rank_by_words(holders[len(words) :])
     ids = _ids(connection, {number for each in rankings for number in each})
     by_words, by_tags = (
         {ids[number]: place for number, place in each.items() if number in ids} for each in rankings

@@ -9,16 +9,15 @@ from sqlalchemy import and_, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
-from domain.ids import lowest_id_at
-from domain.memories.memory import Archived, Memory, Origin, Use, create_memory
+from domain.memories import Archived, Memory, Origin, Use, create_memory
 from domain.runs.run import Run
 from domain.text.redaction import redact_outgoing
+from domain.value import lowest_id_at
+from memory import ledger
 from memory.db.engine import Database
-from memory.db.tables.learned import MemoryRow
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.runs import RunRow
+from memory.db.tables.repositories import MemoryRow
+from memory.db.tables.runs import EventRow, RunRow
 from memory.learned import memories
-from memory.ledger import ledger
 from safety.learning_screening import CROWDED, MOST_PROPOSED, Learning, LearningDecision
 
 
@@ -54,12 +53,8 @@ async def keep(
 
 async def _find_recorded(session: AsyncSession, run: Run, moment: str) -> Mapping[str, Any] | None:
     """What was recorded of this reflection, if it was stored before."""
-    same = select(EventRow.payload).where(
-        EventRow.trace == run.id,
-        EventRow.type == EventType.reflected.value,
-        EventRow.payload["moment"].as_string() == moment,
-    )
-    return await session.scalar(same)
+    same = ledger.select_same(run.id, EventType.reflected, "moment", moment)
+    return await session.scalar(same.with_only_columns(EventRow.payload))
 
 
 async def _keep(session: AsyncSession, dialect: str, run: Run, decided: LearningDecision, now: datetime) -> EventType:

@@ -12,11 +12,10 @@ from sqlalchemy import Select, and_, delete, func, select, type_coerce
 from sqlalchemy.dialects.postgresql import BIT
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from domain.memories.memory import Memory
-from domain.memories.ranking import CANDIDATES
+from domain.memories import CANDIDATES, Memory
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables.learned import MemoryRow, MemoryVectorRow
+from memory.db.tables.repositories import MemoryRow, MemoryVectorRow
 from memory.learned.memories import from_row, is_shared_with
 
 # Both columns: without the repository, the vector of each memory would be searched for among all vectors.

@@ -8,7 +8,7 @@ from sqlalchemy import delete, or_, select, update
 
 from domain.ports import Clock
 from memory.db.engine import Database, insert_new, upsert
-from memory.db.tables.process import ExecutorRow
+from memory.db.tables.deliveries import ExecutorRow
 
 LEASE = timedelta(seconds=30)
 DOOR = "door "

@@ -7,10 +7,10 @@ from sqlalchemy import select
 
 from domain.errors import HALTED, Halted
 from domain.events import EventType
+from memory import ledger
 from memory.db.engine import Database
 from memory.db.tables.repositories import EVERYWHERE, RepositoryRow, hold
 from memory.db.tables.runs import WaitRow
-from memory.ledger import ledger
 from memory.runs import waits
 
 OPERATOR = "operator"  # the trace of the operator's actions, which belong to no run

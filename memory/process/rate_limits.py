@@ -5,10 +5,9 @@ from datetime import datetime
 
 from sqlalchemy import case, func, literal, update
 
-from domain.github.importance import Importance
 from memory.db.engine import Connection, Database, upsert
-from memory.db.tables.process import LimitRow
-from safety.write_rates import Rate, WritesSpent, WriteTurn, take_turn
+from memory.db.tables.deliveries import LimitRow
+from safety.github_limits import Importance, Rate, WritesSpent, WriteTurn, take_turn
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, insert_new
-from memory.db.tables.process import SessionRow, SignInRow
-from safety.sessions import (
+from memory.db.tables.deliveries import SessionRow, SignInRow
+from safety.authorization import (
     IDLE,
     LONGEST,
     MOST_SESSIONS,

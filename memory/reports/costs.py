@@ -10,12 +10,11 @@ from sqlalchemy import ColumnElement, func, select
 
 from domain.money import GroupBy
 from domain.runs.run import Run, RunState
+from memory.call_facts import utc_day
 from memory.db.engine import Database
-from memory.db.tables.money import SpendRow
-from memory.db.tables.runs import RunRow
+from memory.db.tables.runs import RunRow, SpendRow
 from memory.reports.pages import load_titles
-from memory.reservations.call_facts import utc_day
-from memory.reservations.reservations import SPENT_COLUMNS, Spent, parse_spent
+from memory.reservations import SPENT_COLUMNS, Spent, parse_spent
 
 _COLUMNS: dict[GroupBy, Any] = {
     GroupBy.phase: SpendRow.phase,

@@ -15,10 +15,10 @@ from domain.review.findings import Finding
 from domain.review.suppression import SuppressedFinding
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.db.engine import Database
-from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
+from memory.db.tables.repositories import FeedbackRow, FindingRow, is_dismissal
 from memory.db.tables.runs import CheckpointRow, RunRow
-from memory.findings import feedback
-from memory.findings.findings import IS_DISMISSED, is_gone, match_reviewed
+from memory.findings import IS_DISMISSED, is_gone, match_reviewed
+from memory.learned import feedback
 from memory.reports.pages import KeyedPage, PageKey, load_page
 
 LOOKED = 5_000

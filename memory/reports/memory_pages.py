@@ -7,14 +7,13 @@ from datetime import datetime
 from sqlalchemy import String, cast, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from domain.ids import shorten_id
-from domain.memories.memory import MemoryKind
+from domain.memories import MemoryKind
 from domain.review.avoidance import RULE
 from domain.review.suppression import SuppressedFinding
 from domain.runs.run import Phase, RepositoryRef
+from domain.value import shorten_id
 from memory.db.engine import Database
-from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
-from memory.db.tables.learned import MemoryRow
+from memory.db.tables.repositories import FeedbackRow, FindingRow, MemoryRow, is_dismissal
 from memory.db.tables.runs import CheckpointRow
 from memory.learned.catalogue import CatalogueEntry, build_entries
 from memory.learned.recall import RecallQuery, recall

@@ -18,10 +18,8 @@ from domain.errors import DatabaseUnavailable
 from domain.runs.metrics import Observation, Sums, fold, unfold
 from memory.db.engine import Database, upsert
 from memory.db.functions import UtcDay
-from memory.db.tables.ledger import MetricDayRow
-from memory.db.tables.runs import RunRow
-from memory.reports.metric_facts import FINAL, load_settled
-from memory.reports.metric_queries import ReportPeriod, ReportScope, count_if
+from memory.db.tables.runs import MetricDayRow, RunRow
+from memory.reports.metric_facts import FINAL, ReportPeriod, ReportScope, count_if, load_settled
 
 ALL = 0
 """Instead of the id of a repository: all of them."""

@@ -1,11 +1,13 @@
-"""Computes the metrics of a period from ledger, runs, spend, findings, gates and memories.
+"""Computes the metrics of a period, and reads the state that gauges show.
 
-Most of it stays as it is once a day is over and is kept day by day (:mod:`memory.reports.metric_days`). The rest, which
-people or agents may still change, is few and read anew.
+Most of what happened stays as it is once a day is over and is kept day by day (:mod:`memory.reports.metric_days`). The
+rest, which people or agents may still change, is few and read anew.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import chain
@@ -29,15 +31,24 @@ from domain.runs.metrics import (
     find_end_of_day,
     observe,
 )
+from domain.verdicts import BreakerState
 from memory.db.engine import Database
 from memory.db.functions import SecondsBetween, UtcDay
-from memory.db.tables.findings import FeedbackRow, FindingRow, GateRow, is_dismissal
-from memory.db.tables.learned import MemoryRow, RecallRow
-from memory.db.tables.runs import OutboxRow, RunRow
-from memory.findings.feedback import IS_ABOUT
+from memory.db.tables.repositories import (
+    EVERYWHERE,
+    FeedbackRow,
+    FindingRow,
+    GateRow,
+    MemoryRow,
+    RecallRow,
+    RepositoryRow,
+    is_dismissal,
+)
+from memory.db.tables.runs import CircuitRow, OutboxRow, RunRow
+from memory.learned.feedback import IS_ABOUT
 from memory.reports import metric_days, metric_facts, retention
-from memory.reports.metric_facts import FINAL
-from memory.reports.metric_queries import (
+from memory.reports.metric_facts import (
+    FINAL,
     FIRST_ID,
     SINCE,
     AllObserved,
@@ -175,3 +186,35 @@ def _list_answers(scope: ReportScope) -> Observed:
         GateRow.state.in_(_ANSWERED),
         *scope.match_repositories(GateRow.repository_id),
     )
+
+
+@dataclass(frozen=True)
+class SystemSnapshot:
+    """How many there are of each.
+
+    :param circuits: error-rate breakers by state; one that was always closed is not stored.
+    :param waiting: gates by name.
+    :param levels: repositories by level, only those that left level 1 at least once.
+    """
+
+    circuits: Counter[str]
+    waiting: Counter[str]
+    levels: Counter[int]
+    is_halted: bool
+
+
+async def load_snapshot(database: Database) -> SystemSnapshot:
+    """The present counts."""
+    state = CircuitRow.circuit["state"].as_string()
+    waiting = select(GateRow.name, func.count()).where(GateRow.state == GateState.waiting.value).group_by(GateRow.name)
+    async with database.transaction() as session:
+        circuits = (await session.execute(select(state, func.count()).group_by(state))).all()
+        gates = (await session.execute(waiting)).all()
+        levels = (await session.execute(select(RepositoryRow.level, func.count()).group_by(RepositoryRow.level))).all()
+        everywhere = await session.get(RepositoryRow, EVERYWHERE)
+        return SystemSnapshot(
+            circuits=Counter({str(name or BreakerState.closed.value): count for name, count in circuits}),
+            waiting=Counter({row[0]: row[1] for row in gates}),
+            levels=Counter({level: count for level, count in levels if level is not None}),
+            is_halted=everywhere is not None and everywhere.paused_since is not None,
+        )

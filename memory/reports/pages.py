@@ -12,17 +12,13 @@ from domain.events import Event, EventType
 from domain.gates import Gate, GateState
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run, RunState
-from memory.budgets import model_answers
 from memory.db.engine import Connection, Database, number_in
-from memory.db.tables.findings import FindingRow, GateRow
-from memory.db.tables.learned import MemoryRow
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.money import AnswerRow, SpendRow
-from memory.db.tables.repositories import RepositoryRow
-from memory.db.tables.runs import PullRequestRow, RunRow
-from memory.gates.gates import parse_gate
+from memory.db.tables.repositories import FindingRow, GateRow, MemoryRow, RepositoryRow
+from memory.db.tables.runs import AnswerRow, EventRow, PullRequestRow, RunRow, SpendRow
+from memory.gates import parse_gate
+from memory.runs import model_answers
 from memory.runs.checkpoints import load_reviews
-from messages.history import AgentTurn
+from messages.changes import AgentTurn
 from safety.automation_level import START
 
 T = TypeVar("T")
@@ -135,7 +131,7 @@ async def load_timeline(
     where = [EventRow.trace.in_(traces), EventRow.type.not_in(_LEFT_OUT)]
     async with database.transaction() as session:
         rows, newer, older = await load_page(session, EventRow, where, key, limit)
-        events = [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
+        events = [Event.model_validate(row, from_attributes=True) for row in rows]
         asked = [_question(event) for event in events]
         turns = await _load_turns(session, traces, [each for each in asked if each])
     items = [
@@ -225,7 +221,7 @@ async def list_level_changes(database: Database, repository_id: int, limit: int)
         EventRow.type == EventType.ladder_changed.value, number_in(EventRow.payload["repository"]) == repository_id
     )
     rows = await database.scalars(query.order_by(EventRow.time.desc(), EventRow.id.desc()).limit(limit))
-    return [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
+    return [Event.model_validate(row, from_attributes=True) for row in rows]
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from sqlalchemy.orm import aliased
 from domain.config.configuration import Audit
 from domain.events import EventType
 from domain.gates import GateState
-from domain.ids import lowest_id_at
 from domain.runs.run import RunState
+from domain.value import lowest_id_at
 from memory.db.engine import Database, TableRow, number_in
 from memory.db.tables.deliveries import (
     BranchPushRow,
@@ -29,17 +29,38 @@ from memory.db.tables.deliveries import (
     NoticeTargetRow,
     SignedCommitRow,
 )
-from memory.db.tables.deployments import DeploymentRow, FeedbackTokenRow, ProblemRow
-from memory.db.tables.findings import FeedbackRow, FindingRow, GateRow, is_dismissal
-from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.money import AnswerRow, BudgetRow, CircuitRow, SpendRow
-from memory.db.tables.repositories import AssentRow, ConfigurationRow, RepositoryRow
-from memory.db.tables.runs import CheckpointRow, OutboxRow, PullRequestRow, RecoveryRow, RunRow, WorkCheckpointRow
-from memory.reservations.reservations import RESERVED
+from memory.db.tables.repositories import (
+    AssentRow,
+    ConfigurationRow,
+    DeploymentRow,
+    FeedbackRow,
+    FeedbackTokenRow,
+    FindingRow,
+    GateRow,
+    MemoryRow,
+    MemoryUseRow,
+    ProblemRow,
+    RecallRow,
+    RepositoryRow,
+    is_dismissal,
+)
+from memory.db.tables.runs import (
+    AnswerRow,
+    BudgetRow,
+    CheckpointRow,
+    CircuitRow,
+    EventRow,
+    OutboxRow,
+    PullRequestRow,
+    RecoveryRow,
+    RunRow,
+    SpendRow,
+    WorkCheckpointRow,
+)
+from memory.reservations import RESERVED
 from memory.runs.outbox import APPROVAL
 from safety.allowed_actions import Action
-from safety.review_quota import WINDOW
+from safety.eligibility import WINDOW
 
 USUAL_DAYS = Audit().retention_days
 CODE_RETENTION = timedelta(days=14)

@@ -8,8 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
-from memory.db.tables.findings import GateRow
-from memory.db.tables.repositories import RepositoryRow, hold
+from memory.db.tables.repositories import GateRow, RepositoryRow, hold
 from memory.db.tables.runs import RunRow
 
 

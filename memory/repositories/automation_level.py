@@ -19,13 +19,11 @@ from domain.commands import Sender
 from domain.events import EventType
 from domain.gates import BUDGET_GATES, GateState
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
+from memory import ledger
 from memory.db.engine import Database
-from memory.db.tables.findings import FindingRow, GateRow
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.repositories import RepositoryRow, hold
-from memory.db.tables.runs import RunRow
-from memory.findings.findings import IS_DISMISSED
-from memory.ledger import ledger
+from memory.db.tables.repositories import FindingRow, GateRow, RepositoryRow, hold
+from memory.db.tables.runs import EventRow, RunRow
+from memory.findings import IS_DISMISSED
 from safety.allowed_actions import Action
 from safety.automation_level import RUNS_NEEDED, START, HumanDecision, LadderFacts, LadderVerdict, RunRecord
 

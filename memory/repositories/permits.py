@@ -9,10 +9,10 @@ from domain.commands import Sender
 from domain.errors import Halted, Superseded
 from domain.events import EventType
 from domain.runs.run import RepositoryRef, Run, Trigger
+from memory import ledger
 from memory.db.engine import Database, insert_new, upsert
 from memory.db.tables.repositories import AssentRow, RepositoryRow, hold
 from memory.db.tables.runs import PullRequestRow
-from memory.ledger import ledger
 
 
 async def pause(database: Database, repository: RepositoryRef, sender: Sender, now: datetime) -> None:

@@ -1,29 +1,35 @@
-"""Keeps the output of each phase of a run, from which the run continues."""
+"""Keeps the output of each phase of a run, from which it continues, and what tests say of a base, for all its runs."""
 
+import base64
+import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import JsonValue
-from sqlalchemy import delete, select
+from pydantic import BaseModel, JsonValue
+from sqlalchemy import Select, delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
-from domain.ids import new_id
 from domain.review.findings import Finding
 from domain.review.review import Conclusion, Review
 from domain.review.suppression import SuppressedFinding
-from domain.runs.baseline import Baseline
-from domain.runs.earlier_tests import EarlierTests
+from domain.runs.coverage import BaseCoverage
+from domain.runs.earlier_tests import Baseline, BaseRun, EarlierTests
 from domain.runs.next_step import SendBack
 from domain.runs.plan import RatedPlan, count_versions
 from domain.runs.run import Phase, ReasonCode, Run, RunState
+from domain.value import new_id
+from memory import findings, ledger
 from memory.db.engine import Database
 from memory.db.tables.runs import CheckpointRow, RecoveryRow, RunRow, WorkCheckpointRow
-from memory.findings import findings
-from memory.ledger import ledger
 from memory.runs.runs import NOT_REVIEWS
+
+Shape = TypeVar("Shape", bound=BaseModel)
+_COVERAGE, _SAID, _BASE = "coverage", "earlier tests", "earlier tests before"  # among the phases, with the key
+"""Each key has its own, so that nothing has to be unpacked to be found."""
+
 
 _BASELINE = "baseline"  # among the phases, although it is part of the planning
 
@@ -43,16 +49,7 @@ async def save_review(database: Database, run: Run, review: Review, now: datetim
                 "in_history_dismissed": await findings.name_all(session, run, review.in_history_dismissed, now),
             }
         )
-        row_id = new_id()
-        session.add(
-            CheckpointRow(
-                id=row_id,
-                run_id=run.id,
-                phase=Phase.review.value,
-                output=named.model_dump(mode="json"),
-                time=now,
-            )
-        )
+        row = _add(session, run, Phase.review, named.model_dump(mode="json"), now)
         for layer in review.layers:
             for tool in layer.tools:
                 ledger.record(
@@ -65,7 +62,7 @@ async def save_review(database: Database, run: Run, review: Review, now: datetim
                     payload={"files": tool.files, "problem": tool.problem},
                     duration=tool.seconds,
                 )
-        facts = {"id": row_id, **_tell_verdict(named)}
+        facts = {"id": row.id, **_tell_verdict(named)}
         ledger.record(session, run.id, EventType.checkpoint_created, now, phase=Phase.review, payload=facts)
         return named
 
@@ -84,8 +81,7 @@ async def _name_suppressed(
 
 async def load_review(database: Database, run: Run) -> Review | None:
     """The review of a run, if that phase was completed."""
-    row = await database.scalar(_select_phase(run, Phase.review))
-    return None if row is None else Review.model_validate(row.output)
+    return await _load(database, _select_phase(run, Phase.review), Review)
 
 
 async def load_reviews(database: Database, run_ids: Collection[str]) -> Mapping[str, Review]:
@@ -138,8 +134,7 @@ async def load_latest_review(
     :param before: id of a run; only earlier runs count.
     """
     query = _select_newest(repository_id, number, Phase.review)
-    row = await database.scalar(query if before is None else query.where(RunRow.id < before))
-    return None if row is None else Review.model_validate(row.output)
+    return await _load(database, query if before is None else query.where(RunRow.id < before), Review)
 
 
 @dataclass(frozen=True)
@@ -156,23 +151,18 @@ async def save_plan(database: Database, run: Run, plan: RatedPlan, now: datetime
     async with database.transaction() as session:
         if await session.scalar(_select_phase(run, Phase.planning)) is not None:
             return
-        row = CheckpointRow(
-            id=new_id(), run_id=run.id, phase=Phase.planning.value, output=plan.model_dump(mode="json"), time=now
-        )
-        session.add(row)
-        ledger.record(session, run.id, EventType.checkpoint_created, now, phase=Phase.planning, payload={"id": row.id})
+        row = _add(session, run, Phase.planning, plan.model_dump(mode="json"), now)
+        _record(session, run, Phase.planning, row, now)
 
 
 async def load_plan(database: Database, run: Run) -> RatedPlan | None:
     """The plan of a run, if there is one."""
-    row = await database.scalar(_select_phase(run, Phase.planning))
-    return None if row is None else RatedPlan.model_validate(row.output)
+    return await _load(database, _select_phase(run, Phase.planning), RatedPlan)
 
 
 async def load_latest_plan(database: Database, repository_id: int, number: int) -> RatedPlan | None:
     """The newest plan of an issue."""
-    row = await database.scalar(_select_newest(repository_id, number, Phase.planning))
-    return None if row is None else RatedPlan.model_validate(row.output)
+    return await _load(database, _select_newest(repository_id, number, Phase.planning), RatedPlan)
 
 
 async def list_plans(database: Database, run: Run) -> Sequence[PastPlan]:
@@ -203,11 +193,10 @@ async def save_tests(database: Database, run: Run, tested: Mapping[str, JsonValu
     async with database.transaction() as session:
         row = await session.scalar(_select_phase(run, Phase.testing).with_for_update())
         if row is None:
-            row = CheckpointRow(id=new_id(), run_id=run.id, phase=Phase.testing.value, output=dict(tested), time=now)
-            session.add(row)
+            row = _add(session, run, Phase.testing, dict(tested), now)
         else:
             row.output, row.time = dict(tested), now
-        ledger.record(session, run.id, EventType.checkpoint_created, now, phase=Phase.testing, payload={"id": row.id})
+        _record(session, run, Phase.testing, row, now)
 
 
 async def load_tests(database: Database, run: Run) -> Mapping[str, JsonValue] | None:
@@ -222,17 +211,15 @@ async def save_baseline(database: Database, run: Run, key: str, baseline: Baseli
     :param key: stands for the commands.
     """
     async with database.transaction() as session:
-        if await session.scalar(_select_baseline(run)) is not None:
+        if await session.scalar(_select_phase(run, _BASELINE)) is not None:
             return
         output = {"key": key, "baseline": baseline.model_dump(mode="json")}
-        row = CheckpointRow(id=new_id(), run_id=run.id, phase=_BASELINE, output=output, time=now)
-        session.add(row)
-        ledger.record(session, run.id, EventType.checkpoint_created, now, phase=Phase.planning, payload={"id": row.id})
+        _record(session, run, Phase.planning, _add(session, run, _BASELINE, output, now), now)
 
 
 async def load_baseline(database: Database, run: Run) -> Baseline | None:
     """The baseline of a run, if it has one."""
-    row = await database.scalar(_select_baseline(run))
+    row = await database.scalar(_select_phase(run, _BASELINE))
     return None if row is None else Baseline.model_validate(row.output["baseline"])
 
 
@@ -269,21 +256,33 @@ async def save_send_back(database: Database, run: Run, bounce: SendBack, count: 
             return
         output = {"bounces": [each.model_dump(mode="json") for each in (*known, bounce)]}
         if row is None:
-            row = CheckpointRow(id=new_id(), run_id=run.id, phase=Phase.implementation.value, output=output, time=now)
-            session.add(row)
+            row = _add(session, run, Phase.implementation, output, now)
         else:
             row.output, row.time = output, now
         payload = {"count": count + 1, "head": bounce.head, "to_fix": len(bounce.to_fix)}
         ledger.record(session, run.id, EventType.phase_bounced, now, phase=bounce.phase, payload=payload)
-        ledger.record(
-            session, run.id, EventType.checkpoint_created, now, phase=Phase.implementation, payload={"id": row.id}
-        )
+        _record(session, run, Phase.implementation, row, now)
 
 
 async def load_send_backs(database: Database, run: Run) -> Sequence[SendBack]:
     """Each time that the proposed change was sent back for correction, in order."""
     row = await database.scalar(_select_phase(run, Phase.implementation))
     return [] if row is None else _parse_send_backs(row)
+
+
+def _add(session: AsyncSession, run: Run, phase: str, output: dict[str, Any], now: datetime) -> CheckpointRow:
+    row = CheckpointRow(id=new_id(), run_id=run.id, phase=str(phase), output=output, time=now)
+    session.add(row)
+    return row
+
+
+def _record(session: AsyncSession, run: Run, phase: Phase, row: CheckpointRow, now: datetime) -> None:
+    ledger.record(session, run.id, EventType.checkpoint_created, now, phase=phase, payload={"id": row.id})
+
+
+async def _load(database: Database, query: Select[CheckpointRow], shape: type[Shape]) -> Shape | None:
+    row = await database.scalar(query)
+    return None if row is None else shape.model_validate(row.output)
 
 
 async def find_disagreeing(database: Database, run: Run) -> Mapping[int, Conclusion]:
@@ -342,15 +341,77 @@ def _select_newest(repository_id: int, number: int, phase: Phase):
     return (
         select(CheckpointRow)
         .join(RunRow, RunRow.id == CheckpointRow.run_id)
-        .where(RunRow.repository_id == repository_id, RunRow.number == number, CheckpointRow.phase == phase.value)
+        .where(RunRow.repository_id == repository_id, RunRow.number == number, CheckpointRow.phase == phase)
         .order_by(RunRow.id.desc())
         .limit(1)
     )
 
 
-def _select_baseline(run: Run):
-    return select(CheckpointRow).where(CheckpointRow.run_id == run.id, CheckpointRow.phase == _BASELINE)
+def _select_phase(run: Run, phase: str):
+    return select(CheckpointRow).where(CheckpointRow.run_id == run.id, CheckpointRow.phase == phase)
 
 
-def _select_phase(run: Run, phase: Phase):
-    return select(CheckpointRow).where(CheckpointRow.run_id == run.id, CheckpointRow.phase == phase.value)
+async def save_coverage(database: Database, run: Run, key: str, base: BaseCoverage, now: datetime) -> None:
+    """Store what the tests of a base cover, once for each run.
+
+    :param key: stands for the commit, the commands and the place where they run.
+    """
+    lines = base64.b64encode(zlib.compress(base.model_dump_json().encode())).decode()
+    await _save(database, run, f"{_COVERAGE} {key}", {"content": lines}, now)
+
+
+async def find_coverage(database: Database, repository_id: int, key: str) -> BaseCoverage | None:
+    """The newest one of any run in a repository."""
+    output = await _find(database, repository_id, f"{_COVERAGE} {key}", None)
+    if output is None:
+        return None
+    return BaseCoverage.model_validate_json(zlib.decompress(base64.b64decode(str(output["content"]))))
+
+
+async def save_earlier(database: Database, run: Run, key: str, earlier: EarlierTests, now: datetime) -> None:
+    """Store it, once for each run.
+
+    :param key: stands for the code before and after, the commands and the place where they run.
+    """
+    await _save(database, run, f"{_SAID} {key}", earlier.model_dump(mode="json"), now)
+
+
+async def find_earlier(database: Database, repository_id: int, key: str) -> EarlierTests | None:
+    """The newest one of any run in a repository."""
+    output = await _find(database, repository_id, f"{_SAID} {key}", None)
+    return None if output is None else EarlierTests.model_validate(output)
+
+
+async def save_base(database: Database, run: Run, key: str, base: BaseRun, now: datetime) -> None:
+    """Store it, once for each run.
+
+    :param key: stands for the code before, the files of tests, the commands and the place where they run.
+    """
+    await _save(database, run, f"{_BASE} {key}", base.model_dump(mode="json"), now)
+
+
+async def find_base(database: Database, repository_id: int, key: str, since: datetime) -> BaseRun | None:
+    """The newest one of any run in a repository that is not older than some time."""
+    output = await _find(database, repository_id, f"{_BASE} {key}", since)
+    return None if output is None else BaseRun.model_validate(output)
+
+
+async def _save(database: Database, run: Run, phase: str, output: dict[str, JsonValue], now: datetime) -> None:
+    async with database.transaction() as session:
+        if await session.scalar(_select_phase(run, phase)) is None:
+            _add(session, run, phase, output, now)
+
+
+async def _find(
+    database: Database, repository_id: int, phase: str, since: datetime | None
+) -> dict[str, JsonValue] | None:
+    query = (
+        select(CheckpointRow.output)
+        .join(RunRow, RunRow.id == CheckpointRow.run_id)
+        .where(RunRow.repository_id == repository_id, CheckpointRow.phase == phase)
+        .order_by(CheckpointRow.id.desc())
+        .limit(1)
+    )
+    if since is not None:
+        query = query.where(CheckpointRow.time >= since)
+    return await database.scalar(query)

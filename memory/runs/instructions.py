@@ -13,11 +13,11 @@ from sqlalchemy import Select, func, select, update
 from domain.commands import Sender
 from domain.events import EventType
 from domain.runs.run import ReasonCode, Run, RunState, Trigger
-from memory.budgets import model_answers
+from memory import ledger
 from memory.db.engine import Database
 from memory.db.tables.runs import PullRequestRow, RunRow
-from memory.ledger import ledger
 from memory.repositories import addresses
+from memory.runs import model_answers
 from memory.runs.runs import Candidate, build_row, lock_fence, make_lane
 
 _FINAL = [state.value for state in RunState if state.is_final]

@@ -1,4 +1,8 @@
-"""The outbox: one row per write to GitHub, claimed under the pull request's fencing token."""
+"""The outbox: one row per write to GitHub, claimed under the pull request's fencing token; and what follows from it.
+
+Which runs belong together (an issue's run, the reviews of the pull request it opened, its deployments) follows from who
+opened the pull request, so it is kept nowhere else.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,10 +12,11 @@ from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.errors import Superseded
-from domain.ids import new_id
 from domain.runs.run import Run
+from domain.value import new_id
 from memory.db.engine import Database, insert_new
 from memory.db.tables.runs import OutboxRow, PullRequestRow, RunRow
+from memory.runs import runs
 
 PULL_REQUEST = "pull_request"
 """The kind of write that opens a pull request; its number is kept."""
@@ -250,3 +255,25 @@ async def mark_done(database: Database, claim_id: str, remote_id: int, now: date
     await database.execute(
         update(OutboxRow).where(OutboxRow.id == claim_id).values(state="done", remote_id=remote_id, done_at=now)
     )
+
+
+async def list_trace(database: Database, run_id: str) -> Sequence[str]:
+    """The ids of the runs that belong to a run, itself among them, oldest first."""
+    run = await runs.get(database, run_id)
+    if run is None:
+        return [run_id]
+    first = run_id if run.is_of_issue else await find_proposing_run(database, run.repository.id, run.number)
+    number = None if first is None else await find_proposal(database, first)
+    if first is None or number is None:
+        return [run_id]
+    query = select(RunRow.id).where(RunRow.repository_id == run.repository.id, RunRow.number == number)
+    return sorted({first, *await database.scalars(query)})
+
+
+async def find_linked_number(database: Database, run: Run) -> int | None:
+    """The pull request that an issue's run opened, or the issue that a pull request is for; None if there is none."""
+    if run.is_of_issue:
+        return await find_proposal(database, run.id)
+    opened_by = await find_proposing_run(database, run.repository.id, run.number)
+    first = None if opened_by is None else await runs.get(database, opened_by)
+    return None if first is None else first.number

@@ -11,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.commands import Repeat
 from domain.events import EventType
-from domain.ids import new_id
 from domain.runs.run import (
     REVIEW_CHECK,
     ExecutionMode,
@@ -24,17 +23,16 @@ from domain.runs.run import (
     may_move,
 )
 from domain.text.redaction import redact_outgoing
-from memory.budgets import model_answers
+from domain.value import new_id
+from memory import gates, ledger
 from memory.db.engine import Database, number_in, upsert
 from memory.db.tables.deliveries import DeliveryRow
-from memory.db.tables.findings import GateRow
-from memory.db.tables.money import SpendRow
-from memory.db.tables.runs import CheckpointRow, PullRequestRow, RunRow
-from memory.gates import gates
-from memory.ledger import ledger
+from memory.db.tables.repositories import GateRow
+from memory.db.tables.runs import CheckpointRow, PullRequestRow, RunRow, SpendRow
 from memory.repositories import addresses
+from memory.runs import model_answers
 from messages.commands import PastRun
-from safety.review_quota import RunCounts, is_due
+from safety.eligibility import RunCounts, is_due
 
 NOT_REVIEWS = [trigger.value for trigger in Trigger if not trigger.is_of_review]
 # what goes on beside the runs of a number

@@ -11,15 +11,14 @@ from sqlalchemy.orm import defer
 
 from domain.errors import ForgeError, ToolError
 from domain.events import EventType
-from domain.ids import new_id, shorten_id
 from domain.runs.patches import ChangeSet
 from domain.runs.run import Phase
 from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, Link, WorkCheckpoint, WorkKey, make_digest
+from domain.value import new_id, shorten_id
+from memory import ledger
 from memory.db.engine import Database
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.runs import RunRow, WorkCheckpointRow
-from memory.ledger import ledger
-from safety.checkpoint_limits import KeepingFacts
+from memory.db.tables.runs import EventRow, RunRow, WorkCheckpointRow
+from safety.notices import KeepingFacts
 
 _DESCRIBED = select(WorkCheckpointRow).options(defer(WorkCheckpointRow.content))  # contents are large
 _MOST_BYTES = 32 << 20  # of one checkpoint, before it is compressed

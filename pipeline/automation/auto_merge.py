@@ -21,8 +21,7 @@ from pipeline.context import Services
 from pipeline.publishing import comments, pull_requests, reviews
 from pipeline.publishing.publisher import NO_ID
 from pipeline.verdicts.approval import build_approval_marker, is_approval_of, withdraw_if_lost
-from safety.allowed_actions import Action, ActionDecision
-from safety.required_checks import RequiredChecks
+from safety.allowed_actions import Action, ActionDecision, RequiredChecks
 
 _PAUSES = (1, 2, 4, 8, 15, 30, 60, 120, 240)
 """Minutes between two checks while required checks run; eight hours in all."""

@@ -1,7 +1,6 @@
 """Commits the fixes of formatting and simple lint to the pull request's branch, where the level allows it."""
 
 from dataclasses import replace
-from datetime import datetime
 
 import structlog
 
@@ -12,7 +11,7 @@ from domain.value import Value
 from memory.repositories import automation_level
 from memory.runs import outbox, runs
 from messages import automation as automation_texts
-from messages.pushes import explain_refused_push
+from messages.pull_request import explain_refused_push
 from pipeline.automation.preconditions import Preconditions, load_preconditions
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
@@ -23,7 +22,6 @@ from safety.allowed_actions import Action, ActionDecision, allows
 from safety.autofix import apply_fixes, select_fixable
 from workspace.commits import CannotCommit
 from workspace.mirror import Mirror
-from workspace.push_result import Pushed, PushOutcome, PushRejected
 
 log = structlog.get_logger(__name__)
 
@@ -73,10 +71,10 @@ async def push(services: Services, run: Run, made: Correction) -> bool:
         if isinstance(known, str) or known.live.head_ref != made.branch:
             return False
     result = await _push_once(services, run, await fetch_mirror(services, run), made)
-    if not isinstance(result, Pushed):
-        why = explain_refused_push(result.said) if isinstance(result, PushRejected) else "The branch moved meanwhile."
+    if not result.is_pushed:
+        why = explain_refused_push(result.said) if result.outcome == "refused" else "The branch moved meanwhile."
         log.warning("auto_fix.not_pushed", run=run.id, error=why)
-        if isinstance(result, PushRejected):
+        if result.outcome == "refused":
             await automation_level.record_refusal(services.database, run, why, services.clock.now())
             await update_verdict(services, run.repository, run.number, "auto_fix refused")
         return False
@@ -86,7 +84,7 @@ async def push(services: Services, run: Run, made: Correction) -> bool:
     return True
 
 
-async def _push_once(services: Services, run: Run, mirror: Mirror, made: Correction) -> PushOutcome:
+async def _push_once(services: Services, run: Run, mirror: Mirror, made: Correction) -> pull_requests.PushResult:
     async def is_pushed() -> bool:
         live = await services.host.pull_request(run.repository, run.number)
         await mirror.fetch(live.head_sha, run.base_sha, run.number)
@@ -131,16 +129,14 @@ async def _commit(
         return None
     message = redact_outgoing(automation_texts.render_commit_message(done, allowed.reason.text, allowed.rule, run.id))
     signature = await services.host.signature(run.repository)
+    made_at = (
+        await runs.get_started_at(services.database, run.id) or services.clock.now()
+    )  # in each repetition the same
     return Correction(
-        commit=await mirror.commit(run.head_sha, files, message, signature, await _choose_commit_date(services, known)),
+        commit=await mirror.commit(run.head_sha, files, message, signature, made_at),
         branch=known.live.head_ref,
         level=allowed.level,
         rule=allowed.rule,
         text=allowed.reason.text,
         findings=tuple(finding.id for finding in done),
     )
-
-
-async def _choose_commit_date(services: Services, known: Preconditions) -> datetime:
-    """The start of the run: the same for every repetition."""
-    return await runs.get_started_at(services.database, known.run.id) or services.clock.now()

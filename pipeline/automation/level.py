@@ -3,7 +3,6 @@
 import structlog
 
 from domain.commands import EndPullRequest, Sender
-from domain.config.configuration import Configuration
 from domain.config.configuration import Ladder as Bounds
 from domain.errors import CodeHostError, RateLimited, Superseded
 from domain.gates import digest
@@ -16,7 +15,7 @@ from memory.runs import checkpoints, runs, waits
 from messages import automation as automation_texts
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.gates.actor import load_authorship
+from pipeline.gates.authorship import load_authorship
 from pipeline.verdicts import update
 from safety.allowed_actions import NAMES, Action, ActionFacts, allows
 from safety.automation_level import cap_level, evaluate
@@ -32,7 +31,7 @@ async def update_level(services: Services, run: Run) -> int:
     :param run: the run that ended, or the newest one on a pull request where people decided something.
     :raises CodeHostError: the configuration cannot be read.
     """
-    bounds = (await _load_configuration(services, run.repository)).ladder
+    bounds = (await loading.load_live(services, run.repository)).configuration.ladder
     facts = await automation_level.load_facts(services.database, run.repository.id)
     verdict = evaluate(facts, bounds, services.clock.now())
     if verdict.is_changed:
@@ -51,9 +50,7 @@ async def find_opening_obstacle(services: Services, repository: RepositoryRef) -
 
     :raises CodeHostError: the configuration cannot be read.
     """
-    ceilings = services.ceilings.of_configuration
-    loaded = await loading.load(services.host, services.database, repository, ceilings)
-    bounds = loaded.configuration.ladder
+    bounds = (await loading.load_live(services, repository)).configuration.ladder
     level = await load_level(services, repository.id, bounds)
     if allows(level, Action.open_draft_pr, ActionFacts(asked=True)).allowed:
         return None
@@ -76,7 +73,7 @@ async def try_update_level(services: Services, repository: RepositoryRef, number
 
 async def describe_level(services: Services, repository: RepositoryRef) -> str:
     """The answer to ``/forge level``."""
-    bounds = (await _load_configuration(services, repository)).ladder
+    bounds = (await loading.load_live(services, repository)).configuration.ladder
     facts = await automation_level.load_facts(services.database, repository.id)
     verdict = evaluate(facts, bounds, services.clock.now())
     level = cap_level(facts.level, bounds)
@@ -87,7 +84,7 @@ async def describe_level(services: Services, repository: RepositoryRef) -> str:
 
 async def set_level(services: Services, repository: RepositoryRef, wanted: int, sender: Sender, guid: str) -> str:
     """Set the level for ``/forge level N``; the answer. The caller has checked the role."""
-    bounds = (await _load_configuration(services, repository)).ladder
+    bounds = (await loading.load_live(services, repository)).configuration.ladder
     if bounds.pinned is not None:
         return automation_texts.refuse_pinned_level(bounds.pinned)
     if wanted > bounds.max_level:
@@ -244,8 +241,3 @@ async def _show_level_changes(services: Services, run: Run) -> None:
         await update.update_verdict(services, run.repository, run.number, f"level {len(changes)}")
     except Superseded:
         return
-
-
-async def _load_configuration(services: Services, repository: RepositoryRef) -> Configuration:
-    loaded = await loading.load(services.host, services.database, repository, services.ceilings.of_configuration)
-    return loaded.configuration

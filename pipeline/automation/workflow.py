@@ -13,16 +13,15 @@ from domain.errors import ForgeError, Superseded
 from domain.runs.run import Run, RunState
 from memory.repositories import automation_level
 from memory.runs import runs, waits
-from pipeline.automation import autofix, level, preconditions
+from pipeline.automation import autofix, preconditions
 from pipeline.automation.auto_merge import AutomaticMerge, CheckOutcome, approve, retry_later
 from pipeline.automation.autofix import Correction
+from pipeline.automation.level import update_level
 from pipeline.automation.preconditions import TAKEN_OVER
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.queues import enqueue
-from pipeline.durable.workflows import AUTOMATE
-from safety.allowed_actions import Action, ActionDecision, allows
-from safety.required_checks import ChecksState, RequiredChecks
+from pipeline.durable.queues import AUTOMATE, enqueue
+from safety.allowed_actions import Action, ChecksState, allows
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +42,9 @@ async def enqueue_first_check(run_id: str) -> None:
 
 
 async def _enqueue_check(check: waits.ScheduledCheck) -> None:
-    await enqueue(AUTOMATE, check.run_id, check.number, run=check.run_id, occasion=_name_check(check))
+    is_of_head = check.cause is waits.CheckCause.head  # these have only their number in the workflow's id
+    occasion = str(check.number) if is_of_head else f"{check.cause} {check.number}"
+    await enqueue(AUTOMATE, check.run_id, check.number, run=check.run_id, occasion=occasion)
 
 
 async def enqueue_due_checks(services: Services) -> None:
@@ -51,11 +52,6 @@ async def enqueue_due_checks(services: Services) -> None:
     for check in await waits.list_due_checks(services.database, services.clock.now()):
         await _enqueue_check(check)
         await waits.remove_check(services.database, check)
-
-
-def _name_check(check: waits.ScheduledCheck) -> str:
-    """The check as part of a workflow's id: checks of a head have only their number."""
-    return str(check.number) if check.cause is waits.CheckCause.head else f"{check.cause} {check.number}"
 
 
 class AutomationRun:
@@ -89,12 +85,14 @@ class AutomationRun:
     async def _execute(self) -> str:
         if not await self._journal.step("begin", self._begin):
             return "the run goes on"
-        level = await self._journal.step("weigh the level", self._update_level)
+        level = await self._journal.step("weigh the level", update_level, self._services, self._run)
         if level < _LOWEST_ACTIVE_LEVEL and not await self._journal.step("was it announced", self._was_announced):
             return f"nothing at level {level}"
         if self._count == 0:
             correction = await self._journal.step("make the fix", self._prepare, level)
-            if correction is not None and await self._journal.step("push the fix", self._push, correction):
+            if correction is not None and await self._journal.step(
+                "push the fix", autofix.push, self._services, self._run, correction
+            ):
                 return f"corrected: {correction.commit}"
         answer = await self._journal.step("approve and merge", self._approve_and_merge, level)
         return "again later" if answer.again is not None else answer.why
@@ -108,18 +106,12 @@ class AutomationRun:
             return False
         return run is not None and run.state is RunState.completed
 
-    async def _update_level(self) -> int:
-        return await level.update_level(self._services, self._run)
-
     async def _was_announced(self) -> bool:
         return await automation_level.find_announcement(self._services.database, self._run.id) is not None
 
     async def _prepare(self, level: int) -> Correction | None:
         found = await preconditions.load_preconditions(self._services, self._run)
         return None if isinstance(found, str) else await autofix.prepare(self._services, found, level)
-
-    async def _push(self, made: Correction) -> bool:
-        return await autofix.push(self._services, self._run, made)
 
     async def _approve_and_merge(self, level: int) -> CheckOutcome:
         answer = await self._try_actions(level)
@@ -149,7 +141,8 @@ class AutomationRun:
             return await self._merge.announce_or_merge(merge, found, checks)
         if checks.light is ChecksState.pending and "ladder.checks" in {approval.rule, merge.rule}:
             return retry_later(self._count, self._services.clock.now(), f"checks are {checks.text}.")
-        return CheckOutcome(why=_explain_refusal(merge, checks))
+        is_about_checks = merge.rule == "ladder.checks"
+        return CheckOutcome(why=f"checks are {checks.text}." if is_about_checks else f"{merge.reason.text}.")
 
     async def _schedule_next(self, at: datetime) -> None:
         await waits.schedule(self._services.database, self._make_check(self._count + 1), at)
@@ -167,7 +160,3 @@ class AutomationRun:
         except Exception:
             log.exception("acting.not_withdrawn", run=self._run.id)
         return why
-
-
-def _explain_refusal(refused: ActionDecision, checks: RequiredChecks) -> str:
-    return f"checks are {checks.text}." if refused.rule == "ladder.checks" else f"{refused.reason.text}."

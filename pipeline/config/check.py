@@ -4,10 +4,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Literal, NamedTuple
 
-from domain.config.configuration import Configuration
-from domain.config.mistakes import Mistake
+from domain.config.configuration import ADDRESS, Configuration
 from domain.config.presets import NOTHING, Values, apply_ceilings, build, flatten
-from domain.config.schema import ADDRESS
+from domain.config.values import Mistake
 from domain.github.checks import Annotation
 from domain.review.review import Conclusion
 from domain.runs.run import RepositoryRef
@@ -81,10 +80,12 @@ def _name_schema(public_url: str) -> str:
 
 
 def _build_annotation(mistake: Mistake, level: Literal["warning", "failure"]) -> Annotation:
-    title, message = config_texts.render_annotation(mistake)
-    return Annotation(
-        path=PATH, start_line=mistake.line, end_line=mistake.line, level=level, title=title, message=message
-    )
+    return annotate(PATH, mistake.line, level, *config_texts.render_annotation(mistake))
+
+
+def annotate(path: str, line: int, level: Literal["warning", "failure"], title: str, message: str) -> Annotation:
+    """A word beside one line of a file."""
+    return Annotation(path=path, start_line=line, end_line=line, level=level, title=title, message=message)
 
 
 LIKELIEST = ".github/forge.yaml"
@@ -103,7 +104,11 @@ def check_misplaced(at_head: Mapping[str, bytes]) -> list[ConfigCheck]:
         section of Forge's.
     """
     return [
-        ConfigCheck(Conclusion.neutral, texts.render_misplaced(path), (_annotate(path),))
+        ConfigCheck(
+            Conclusion.neutral,
+            texts.render_misplaced(path),
+            (annotate(path, 1, "warning", "Not read", texts.explain_misplaced(path)),),
+        )
         for path, content in sorted(at_head.items())
         if is_misplaced(path) and _is_ours(content)
     ]
@@ -119,14 +124,3 @@ async def find_misplaced(host: FileHost, repository: RepositoryRef, loaded: Load
 
 def _is_ours(content: bytes) -> bool:
     return any(len(place) == 1 and place[0] in Configuration.model_fields for place in read_yaml(content).keys)
-
-
-def _annotate(path: str) -> Annotation:
-    return Annotation(
-        path=path,
-        start_line=1,
-        end_line=1,
-        level="warning",
-        title="Not read",
-        message=texts.explain_misplaced(path),
-    )

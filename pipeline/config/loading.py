@@ -4,12 +4,11 @@ import asyncio
 import hashlib
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
-from domain.config.configuration import Configuration, Preset
-from domain.config.contradictions import find_contradictions
+from domain.config.configuration import Configuration, Preset, find_contradictions
 from domain.config.presets import (
     NOTHING,
     Values,
@@ -26,6 +25,9 @@ from memory.repositories import configurations
 from memory.repositories.configurations import ConfigurationScope
 from messages import config as config_texts
 from pipeline.config.parsing import PATH, LoadedConfiguration, Source, parse
+
+if TYPE_CHECKING:
+    from pipeline.context import Services
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -49,7 +51,7 @@ class _LoadedFile:
     """One file; ``values`` is None if there is no file, or it was never valid.
 
     :param protects: protections of invalid versions, which stay effective; see
-        :func:`domain.config.presets.extract_protections`.
+        :func:`domain.config.limits.extract_protections`.
     """
 
     values: Values | None = None
@@ -60,6 +62,11 @@ class _LoadedFile:
     @property
     def is_absent(self) -> bool:
         return self.values is None and self.problem is None
+
+
+async def load_live(services: "Services", repository: RepositoryRef) -> LoadedConfiguration:
+    """The configuration of a repository at this moment, within the operator's ceilings; as :func:`load`."""
+    return await load(services.host, services.database, repository, services.ceilings.of_configuration)
 
 
 async def load(

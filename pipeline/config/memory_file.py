@@ -3,17 +3,17 @@
 from datetime import datetime
 from functools import reduce
 
-from domain.config.mistakes import Mistake
+from domain.config.values import Mistake
 from domain.errors import Behind, NotFound
 from domain.github.checks import Annotation
-from domain.memories.memory_file import PATH, ParsedFile, parse
 from domain.review.review import Conclusion
 from domain.runs.run import RepositoryRef
+from domain.text.memory_file import PATH, ParsedFile, parse
 from memory.learned import memory_file
 from memory.learned.memory_file import FileState
 from messages import memory_file as texts
 from pipeline.config import loading
-from pipeline.config.check import ConfigCheck
+from pipeline.config.check import ConfigCheck, annotate
 from pipeline.context import Services
 
 
@@ -110,7 +110,4 @@ async def _keep(
 
 
 def _build_annotation(mistake: Mistake) -> Annotation:
-    title, message = texts.render_annotation(mistake)
-    return Annotation(
-        path=PATH, start_line=mistake.line, end_line=mistake.line, level="failure", title=title, message=message
-    )
+    return annotate(PATH, mistake.line, "failure", *texts.render_annotation(mistake))

@@ -9,11 +9,10 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
-from domain.config import schema
-from domain.config.configuration import Configuration
-from domain.config.contradictions import find_contradictions, find_idle_keys
-from domain.config.mistakes import MAX_MISTAKES, Contradiction, Mistake, to_dotted_path
+from domain.config import configuration
+from domain.config.configuration import Configuration, find_contradictions, find_idle_keys
 from domain.config.presets import NOTHING, Values, apply_protections, build, build_conservative, extract_protections
+from domain.config.values import MAX_MISTAKES, Contradiction, Mistake, to_dotted_path
 from messages import config as config_texts
 from pipeline.config.yaml import Path, Tree, read_yaml
 
@@ -102,7 +101,7 @@ def _drop_empty(values: dict[str, JsonValue], place: Path) -> dict[str, JsonValu
     kept: dict[str, JsonValue] = {}
     for key, value in values.items():
         there = (*place, key)
-        if value is None and (schema.find_node(there) or {}).get("type") in {"object", "array"}:
+        if value is None and (configuration.find_node(there) or {}).get("type") in {"object", "array"}:
             continue
         kept[key] = _drop_empty(value, there) if isinstance(value, dict) else value
     return kept
@@ -165,17 +164,17 @@ def _build_mistake(tree: Tree, error: dict[str, Any]) -> Mistake:
 
 
 def _describe_wrong_key(place: Path) -> tuple[str, str, str]:
-    known = schema.list_keys(place[:-1])
+    known = configuration.list_keys(place[:-1])
     listed = ", ".join(f"`{key}`" for key in known)
-    named = (schema.find_node(place[:-1]) or {}).get("propertyNames")
+    named = (configuration.find_node(place[:-1]) or {}).get("propertyNames")
     if named is not None:
-        return "is not a name that can stand here", schema.describe({"type": "string", **named}), ""
+        return "is not a name that can stand here", configuration.describe({"type": "string", **named}), ""
     return "is not a key here", listed or "nothing yet", _find_nearest(str(place[-1]), known)
 
 
 def _describe_wrong_value(place: Path, kind: str, error: dict[str, Any]) -> tuple[str, str, str]:
-    node = schema.drop_null(schema.find_node(place) or {})
-    allowed = schema.describe(node)
+    node = configuration.drop_null(configuration.find_node(place) or {})
+    allowed = configuration.describe(node)
     value: JsonValue = error["input"]
     if kind == "value_error":
         return str(error["ctx"]["error"]), allowed, ""

@@ -21,7 +21,7 @@ from ruamel.yaml.events import (
     StreamEndEvent,
 )
 
-from domain.config.mistakes import Mistake, to_dotted_path
+from domain.config.values import Mistake, to_dotted_path
 
 MAX_BYTES = 64 * 1024  # bytes
 MAX_DEPTH = 10  # sections and lists within each other; the configuration needs 5

@@ -1,4 +1,4 @@
-"""Admits runs: of pull requests on their live head, of issues on the code as it is now, one at a time."""
+"""Admits runs: of pull requests on their live head, of issues on the code as it is now; or resumes one."""
 
 import structlog
 
@@ -6,30 +6,23 @@ from domain.commands import Repeat, ReviewPullRequest
 from domain.errors import CodeAccessError, NotFound
 from domain.github.commits import Push, Pusher
 from domain.github.conversation import AskedIssue
-from domain.github.deliveries import EventSnapshot, is_edited
+from domain.github.installations import EventSnapshot, is_edited
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import ExecutionMode, ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.budgets import model_answers
 from memory.deliveries import pushes
 from memory.repositories import permits
-from memory.runs import runs
+from memory.runs import checkpoints, model_answers, outbox, runs, transitions
 from messages import deliveries as texts
 from pipeline import consistent_reads
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import find_base, has_same_merge_base
 from pipeline.context import Services
-from safety.required_checks import check_name
+from pipeline.verdicts.settings import refresh_configuration
+from safety.allowed_actions import check_name
 
 log = structlog.get_logger(__name__)
-
-
-class FencedPullRequest(Value):
-    """A live pull request, and its fencing token from just before it was read."""
-
-    fence: int
-    pull_request: PullRequest
 
 
 class Admitted(Value):
@@ -42,18 +35,6 @@ class Admitted(Value):
     superseded: tuple[Run, ...] = ()
     why: str = ""
     is_at_level_0: bool = False
-
-
-async def load_with_fence(
-    services: Services, repository: RepositoryRef, number: int, seen: EventSnapshot | None
-) -> FencedPullRequest:
-    """Read a pull request before a run begins or ends there.
-
-    :raises Behind: if GitHub shows a state from before ``seen``.
-    """
-    fence = await runs.get_fence(services.database, repository.id, number)
-    pull_request = await consistent_reads.load_pull_request(services, repository, number, seen)
-    return FencedPullRequest(fence=fence, pull_request=pull_request)
 
 
 async def admit_review(
@@ -69,7 +50,7 @@ async def admit_review(
         pushed = Push(command.head_sha, command.before_sha, command.sender.id, by, command.pushed_at)
         await pushes.note(database, command.repository, [pushed])
     while True:
-        look = await load_with_fence(services, command.repository, command.number, seen)
+        look = await consistent_reads.load_with_fence(services, command.repository, command.number, seen)
         if not look.pull_request.is_open:
             # an execution of this that died may have admitted it
             return _build_admitted(await runs.find_admission(database, admitted_by), texts.CLOSED_PULL_REQUEST)
@@ -99,8 +80,8 @@ async def admit_issue(
     repository: RepositoryRef,
     number: int,
     trigger: Trigger,
+    mode: ExecutionMode | None,
     seen: EventSnapshot | None,
-    mode: ExecutionMode | None = None,
 ) -> Admitted:
     """Admit a run of an open issue, unless one works on it. A plan that waits for people is replaced.
 
@@ -197,3 +178,55 @@ def _explain_known(known: Run | None) -> str:
     if known is None or known.state.is_final:
         return texts.REVIEWED
     return texts.AT_GATE if known.reason is ReasonCode.gate else texts.IN_REVIEW
+
+
+async def resume(
+    services: Services, guid: str, repository: RepositoryRef, number: int, seen: EventSnapshot | None
+) -> Admitted:
+    """Resume the newest run if it failed or was stopped. It keeps what it has, so nothing is paid for again."""
+    found = await _find_unfinished_run(services, repository, number, seen)
+    if isinstance(found, Admitted):
+        return found
+    await refresh_configuration(services, found)
+    resumed = await transitions.resume(services.database, found, guid, services.clock.now())
+    return Admitted(why=texts.STILL_RUNNING) if resumed is None else Admitted(run=resumed)
+
+
+async def retry(
+    services: Services, guid: str, repository: RepositoryRef, number: int, seen: EventSnapshot | None
+) -> Admitted:
+    """Start a run that repeats the phase in which the newest one failed.
+
+    It takes over its mode, and its plan, if there is one.
+    """
+    found = await _find_unfinished_run(services, repository, number, seen)
+    if isinstance(found, Admitted):
+        return found
+    if await outbox.find_proposal(services.database, found.id) is not None:  # it failed after that: resume there
+        return await resume(services, guid, repository, number, seen)
+    admitted = await admit_issue(services, guid, repository, number, Trigger.issue, found.mode, seen)
+    plan = await checkpoints.load_plan(services.database, found)
+    if admitted.run is not None and plan is not None and admitted.run.base_sha == found.base_sha:
+        await checkpoints.save_plan(services.database, admitted.run, plan, services.clock.now())
+    return admitted
+
+
+async def _find_unfinished_run(
+    services: Services, repository: RepositoryRef, number: int, seen: EventSnapshot | None
+) -> Run | Admitted:
+    """The newest run of an open issue that was to change code and ended early; or why there is none."""
+    try:
+        if not (await consistent_reads.load_issue(services, repository, number, seen)).is_open:
+            return Admitted(why=texts.CLOSED_ISSUE)
+    except NotFound:
+        return Admitted(why=texts.NOTHING_TO_RETRY)
+    past = await runs.list_for_pull_request(services.database, repository.id, number)
+    newest = next((each.run for each in past if each.run.trigger is Trigger.issue), None)
+    if newest is None or newest.state is RunState.completed:
+        is_untested = newest is not None and newest.reason is ReasonCode.untested
+        return Admitted(why=texts.NOT_TESTED_YET if is_untested else texts.NOTHING_TO_RETRY)
+    if await outbox.find_proposal(services.database, newest.id) is None:
+        why = await find_opening_obstacle(services, repository)
+        if why is not None:
+            return Admitted(why=why, is_at_level_0=True)
+    return newest

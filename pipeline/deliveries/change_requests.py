@@ -3,18 +3,18 @@
 from functools import partial
 
 from domain.commands import ChangesRequested
-from domain.github.deliveries import EventSnapshot
+from domain.github.installations import EventSnapshot
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import ReasonCode, Run
-from domain.slash.commands import RunIssue
-from memory.ledger import ledger
+from domain.slash import RunIssue
+from domain.verbs import Verb
 from memory.repositories import permits
-from memory.runs import outbox, resumption, runs
+from memory.runs import outbox, runs, transitions
 from messages import deliveries as texts
 from pipeline.consistent_reads import read_when_visible
-from pipeline.deliveries.context import DeliveryContext
+from pipeline.context import DeliveryContext
 from pipeline.durable.queues import enqueue_resume
-from pipeline.gates.actor import CommandActor, load_actor
+from pipeline.gates.actor import CommandActor, load_actor, record_refusal
 from safety.authorization import authorise
 
 
@@ -43,7 +43,7 @@ async def _find_run(context: DeliveryContext, command: ChangesRequested, seen: E
         return refused
     if not run.state.is_final:
         return run
-    resumed = await resumption.resume(services.database, run, context.guid, services.clock.now(), also_completed=True)
+    resumed = await transitions.resume(services.database, run, context.guid, services.clock.now(), also_completed=True)
     return resumed or texts.OTHER_RUN
 
 
@@ -51,8 +51,8 @@ async def _find_refusal(context: DeliveryContext, command: ChangesRequested, act
     refused = authorise(RunIssue(), actor.facts)
     if refused is None:
         return None
-    payload = {"verb": "review", "code": refused.code.value, "account": command.sender.id, "held": refused.held}
-    await ledger.record_refusal(context.services.database, context.guid, payload, context.services.clock.now())
+    asked = refused.model_copy(update={"verb": Verb.review})
+    await record_refusal(context.services, context.guid, command.sender, asked)
     return texts.describe_refusal(refused.needed, refused.held)
 
 

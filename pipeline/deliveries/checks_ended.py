@@ -4,15 +4,15 @@ from domain.commands import ChecksEnded
 from domain.runs.next_step import MAX_SEND_BACKS
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from memory.repositories import permits
-from memory.runs import checkpoints, outbox, resumption, runs
+from memory.runs import checkpoints, outbox, runs, transitions
 from messages import deliveries as texts
 from messages import instructions as instruction_texts
 from pipeline.automation.level import find_opening_obstacle
-from pipeline.deliveries.context import DeliveryContext
+from pipeline.context import DeliveryContext
 from pipeline.durable.queues import enqueue_instruction, enqueue_resume
-from pipeline.issue.instruction.awaited_checks import look_again
+from pipeline.issue.head_examination import HeadTestResult
+from pipeline.issue.instruction.kept_commits import look_again
 from pipeline.issue.red_checks import load_red_checks_of_run
-from pipeline.issue.test_result import HeadTestResult
 from pipeline.publishing import comments
 from pipeline.runs.status import wake_owner
 
@@ -21,27 +21,20 @@ _HANDED_IN = frozenset({ReasonCode.proposed, ReasonCode.untested})
 
 async def wake_owners(context: DeliveryContext, command: ChecksEnded) -> str:
     """Wake every run that proposed this head, also one that is over if checks are red; mend again what is still red."""
-    numbers = await context.journal.step("whose head it is", _list_numbers, context, command)
+    of_head = (context.services.database, command.repository.id, command.head_sha)
+    known = await context.journal.step("whose head it is", runs.list_for_head, *of_head)
+    numbers = sorted({run.number for run in known})
     for number in numbers:
         await wake_owner(context.services, context.journal, command.repository, number, context.guid)
         where = (context.services, command.repository, number, command.head_sha)
         again = await context.journal.step("is it still red", look_again, *where)
         if again is not None:
             await enqueue_instruction(again, command.repository.id, number)
-        await _take_up_red_proposal(context, command, number)
+        # whoever handed in this head mends what is red there because of it, or says that it tried enough
+        run = await context.journal.step("is the proposal red", _find_run, context, command, number)
+        if run is not None:
+            await enqueue_resume(run, context.guid)
     return texts.describe_woken(numbers)
-
-
-async def _list_numbers(context: DeliveryContext, command: ChecksEnded) -> list[int]:
-    known = await runs.list_for_head(context.services.database, command.repository.id, command.head_sha)
-    return sorted({run.number for run in known})
-
-
-async def _take_up_red_proposal(context: DeliveryContext, command: ChecksEnded, number: int) -> None:
-    """Let the run that handed in this head mend what is red there because of it, or say that it tried enough."""
-    run = await context.journal.step("is the proposal red", _find_run, context, command, number)
-    if run is not None:
-        await enqueue_resume(run, context.guid)
 
 
 async def _find_run(context: DeliveryContext, command: ChecksEnded, number: int) -> Run | None:
@@ -67,4 +60,4 @@ async def _find_run(context: DeliveryContext, command: ChecksEnded, number: int)
         text = instruction_texts.report_still_red(list(dict.fromkeys(each.name for each in red)))
         await comments.answer_below(services, repository, number, f"{run.id} {head} still red", text)
         return None
-    return await resumption.resume(services.database, run, context.guid, services.clock.now(), also_completed=True)
+    return await transitions.resume(services.database, run, context.guid, services.clock.now(), also_completed=True)

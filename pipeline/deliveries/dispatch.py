@@ -1,8 +1,8 @@
 """Handles a delivery in a short durable workflow, and records how it ended in the deliveries table."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import structlog
 from dbos import DBOS
@@ -10,34 +10,24 @@ from dbos._error import DBOSUnexpectedStepError  # not exported
 from pydantic import ValidationError
 from structlog.contextvars import bound_contextvars
 
-from domain.commands import (
-    COMMAND,
-    AnyCommand,
-    DecideGate,
-    EndInstallation,
-    EndIssue,
-    EndPullRequest,
-    ExecuteComment,
-    LabelledIssue,
-    ResumeInstallation,
-    ReviewCheckedHead,
-    ReviewPullRequest,
-    SteerDeployment,
-)
+from domain import commands
+from domain.commands import COMMAND, AnyCommand, Command
 from domain.errors import OWN_MISTAKE, Forbidden, ForgeError, NotAllowed, NotFound
 from domain.runs.run import NotStarted, RunStart
 from memory.deliveries import deliveries
 from memory.reports.retention import DELIVERY_RETENTION
 from messages import commands as command_texts
 from messages import deliveries as texts
-from pipeline.context import Services
-from pipeline.deliveries import buttons, labels, reviews, steering
-from pipeline.deliveries.cancellation import Cancellation
+from pipeline.automation.welcome import welcome_repositories
+from pipeline.context import DeliveryContext, Services
+from pipeline.deliveries import buttons, cancellation, repositories, starts
+from pipeline.deliveries.change_requests import forward_change_request
+from pipeline.deliveries.checks_ended import wake_owners
 from pipeline.deliveries.commands.executor import CommandExecutor, is_read_only
-from pipeline.deliveries.context import DeliveryContext
-from pipeline.deliveries.news import handle_news
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import is_restart
+from pipeline.feedback.replies import remarks
+from pipeline.feedback.threads import handle_thread
 from pipeline.publishing import comments, trouble
 
 log = structlog.get_logger(__name__)
@@ -58,7 +48,11 @@ async def dispatch(services: Services, guid: str, repeats: str | None = None) ->
     except ValidationError:
         return await _finish(services, guid, texts.OTHER_VERSION)
     is_from_github = row.guid == guid == deliveries.strip_replay_mark(guid)  # not from `forge replay`
-    if is_from_github and isinstance(command, ExecuteComment) and _is_too_old(command, row.received_at):
+    if (
+        is_from_github
+        and isinstance(command, commands.ExecuteComment)
+        and row.received_at - command.written_at > DELIVERY_RETENTION
+    ):
         return await _finish(services, guid, texts.TOO_OLD)
     # Pauses may be long: GitHub will not send it again.
     tell = partial(trouble.tell, services, guid, command)
@@ -70,11 +64,8 @@ async def dispatch(services: Services, guid: str, repeats: str | None = None) ->
         # No steps: they come last, and repeating them changes nothing.
         if await _is_in_vain(context, command, outcome):
             await deliveries.allow_repeat(services.database, guid)
-        return await _finish(services, guid, _describe(outcome))
-
-
-def _is_too_old(comment: ExecuteComment, received_at: datetime) -> bool:
-    return received_at - comment.written_at > DELIVERY_RETENTION
+        ended = outcome if isinstance(outcome, str) else texts.describe_starts(_list_starts(outcome))
+        return await _finish(services, guid, ended)
 
 
 async def _finish(services: Services, guid: str, outcome: str) -> str:
@@ -87,7 +78,7 @@ async def _try_handle(
 ) -> Outcome:
     """The outcome; one that people would not see is told them. No step: it comes last, and is told once."""
     try:
-        outcome = await _handle(context, command)
+        outcome = await HANDLERS[type(command)](context, command)
         if context.journal.is_failure_told:
             await trouble.withdraw(context.services, context.guid, command)
         return outcome
@@ -109,53 +100,58 @@ async def _try_handle(
         return texts.MISTAKE
 
 
-async def _handle(context: DeliveryContext, command: AnyCommand) -> Outcome:
-    match command:
-        case ReviewPullRequest():
-            return await reviews.handle_review(context, command)
-        case ReviewCheckedHead():
-            return await reviews.review_again(context, command)
-        case LabelledIssue():
-            return await labels.handle_label(context, command)
-        case EndPullRequest() | EndIssue() | EndInstallation() | ResumeInstallation():
-            return await Cancellation(context).carry_out(command)
-        case ExecuteComment() if is_restart(context.journal.workflow_id) and not is_read_only(command):
-            return await _ask_to_repeat(context, command)
-        case ExecuteComment():
-            return await CommandExecutor(context, command).execute()
-        case DecideGate():
-            return await buttons.handle_button(context, command)
-        case SteerDeployment():
-            return await steering.handle_button(context, command)
-        case _:
-            return await handle_news(context, command)
-
-
-async def _ask_to_repeat(context: DeliveryContext, comment: ExecuteComment) -> str:
-    """Its commands may be executed already. Executing them again hours later could undo newer ones."""
-    await context.journal.step("reply", _reply_to_repeat, context, comment)
+async def _execute_comment(context: DeliveryContext, command: commands.ExecuteComment) -> str:
+    if not is_restart(context.journal.workflow_id) or is_read_only(command):
+        return await CommandExecutor(context, command).execute()
+    # Its commands may be executed already. Executing them again hours later could undo newer ones.
+    answers = [command_texts.Answer("", command_texts.ASK_TO_REPEAT)]
+    await context.journal.step("reply", comments.answer, context.services, command, context.guid, answers)
     return texts.RESTARTED
 
 
-async def _reply_to_repeat(context: DeliveryContext, comment: ExecuteComment) -> None:
-    answers = [command_texts.Answer("", command_texts.ASK_TO_REPEAT)]
-    await comments.answer(context.services, comment, context.guid, answers)
+async def _handle_change_request(context: DeliveryContext, command: commands.ChangesRequested) -> str:
+    forwarded = await forward_change_request(context, command)
+    if command.remark is None or forwarded != texts.NOT_PROPOSED:
+        return forwarded
+    return await remarks.handle_remark(context, command.remark)
+
+
+HANDLERS: Mapping[type[Command], Callable[[DeliveryContext, Any], Awaitable[Outcome]]] = {
+    commands.ReviewPullRequest: starts.handle_review,
+    commands.ReviewCheckedHead: starts.review_again,
+    commands.LabelledIssue: starts.handle_label,
+    commands.EndPullRequest: cancellation.end_pull_request,
+    commands.EndIssue: cancellation.end_issue,
+    commands.EndInstallation: cancellation.end_installation,
+    commands.ResumeInstallation: cancellation.close_open_checks,
+    commands.ExecuteComment: _execute_comment,
+    commands.DecideGate: buttons.press_gate,
+    commands.SteerDeployment: buttons.press_deployment,
+    commands.RecordThread: handle_thread,
+    commands.ChangesRequested: _handle_change_request,
+    commands.ReadReply: remarks.handle_reply,
+    commands.ReadRemark: remarks.handle_remark,
+    commands.ReportMergeGroup: repositories.report_merge_group,
+    commands.LeftMergeQueue: repositories.report_dequeued,
+    commands.FollowRepository: repositories.follow_repository,
+    commands.ReadMemoryFile: repositories.follow_push,
+    commands.FollowForcedPush: repositories.follow_push,
+    commands.ChecksEnded: wake_owners,
+    commands.WelcomeRepositories: welcome_repositories,
+}
+"""What becomes of each command; how that ended."""
 
 
 async def _is_in_vain(context: DeliveryContext, command: AnyCommand, outcome: Outcome) -> bool:
     """Whether a pressed button did nothing. GitHub reports the next press in the same words, so that one must count."""
     match command:
-        case ReviewCheckedHead():
+        case commands.ReviewCheckedHead():
             return isinstance(outcome, str) or all(isinstance(each, NotStarted) for each in _list_starts(outcome))
-        case DecideGate():
-            return await buttons.is_in_vain(context, command)
+        case commands.DecideGate():
+            return await buttons.is_gate_press_in_vain(context, command)
         case _:
             return False
 
 
 def _list_starts(outcome: RunStart | Sequence[RunStart]) -> Sequence[RunStart]:
     return outcome if isinstance(outcome, Sequence) else [outcome]
-
-
-def _describe(outcome: Outcome) -> str:
-    return outcome if isinstance(outcome, str) else texts.describe_starts(_list_starts(outcome))

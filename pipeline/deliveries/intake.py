@@ -1,4 +1,7 @@
-"""The only door in: makes deliveries durable and queues their work, several of them in one commit."""
+"""The only door in: makes deliveries durable and queues their work, several of them in one commit.
+
+The work of a delivery is :mod:`pipeline.deliveries.dispatch`, in any process.
+"""
 
 import asyncio
 import contextlib
@@ -12,8 +15,7 @@ from domain.errors import DatabaseUnavailable
 from memory.db.engine import Connection, Engine
 from memory.deliveries.deliveries import ReceivedDelivery
 from memory.deliveries.storage import DeliveryStorage, note_queue_rows, open_storages
-from pipeline.durable.queues import BELL
-from pipeline.durable.workflows import DELIVERY
+from pipeline.durable.queues import BELL, DELIVERY
 
 log = structlog.get_logger(__name__)
 

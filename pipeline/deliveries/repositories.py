@@ -3,14 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from domain.commands import (
-    FollowForcedPush,
-    FollowRepository,
-    LeftMergeQueue,
-    ReadMemoryFile,
-    ReportMergeGroup,
-    ReviewPullRequest,
-)
+from domain import commands
 from domain.errors import Behind, NotFound
 from domain.review.review import Conclusion, Review
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
@@ -22,25 +15,26 @@ from messages import review as review_texts
 from pipeline.automation.auto_merge import AutomaticMerge
 from pipeline.config.memory_file import import_memory_file
 from pipeline.consistent_reads import read_when_visible
-from pipeline.context import Services
-from pipeline.deliveries.context import DeliveryContext
-from pipeline.deliveries.run_starter import RunStarter
-from pipeline.maintenance.purge import list_lost_repositories
+from pipeline.context import DeliveryContext, Services
+from pipeline.deliveries.starts import RunStarter
+from pipeline.maintenance.retention import list_lost_repositories
 from pipeline.publishing import checks
 from pipeline.publishing.checks import requires_check
 
+_MOST = 50  # pull requests, the newest
 
-async def report_merge_group(context: DeliveryContext, command: ReportMergeGroup) -> str:
+
+async def report_merge_group(context: DeliveryContext, command: commands.ReportMergeGroup) -> str:
     """Give the queue's head the verdict of the reviewed head, if that is still the live one."""
     return await context.journal.step("report", _report, context, command)
 
 
-async def report_dequeued(context: DeliveryContext, command: LeftMergeQueue) -> str:
+async def report_dequeued(context: DeliveryContext, command: commands.LeftMergeQueue) -> str:
     """Tell why the queue took out what Forge had put there."""
     return await context.journal.step("report that it is out", _report_dequeued, context, command)
 
 
-async def _report_dequeued(context: DeliveryContext, command: LeftMergeQueue) -> str:
+async def _report_dequeued(context: DeliveryContext, command: commands.LeftMergeQueue) -> str:
     services, why = context.services, automation_texts.explain_dequeued(command.reason, command.sender.login)
     for past in await runs.list_for_pull_request(services.database, command.repository.id, command.number):
         is_its_head = past.run.head_sha == command.head_sha
@@ -49,7 +43,7 @@ async def _report_dequeued(context: DeliveryContext, command: LeftMergeQueue) ->
     return texts.NOT_QUEUED_BY_FORGE
 
 
-async def _report(context: DeliveryContext, command: ReportMergeGroup) -> str:
+async def _report(context: DeliveryContext, command: commands.ReportMergeGroup) -> str:
     services, number = context.services, command.number
     live = await services.host.pull_request(command.repository, number)
     past = await runs.list_for_pull_request(services.database, command.repository.id, number)
@@ -91,16 +85,17 @@ async def _find_newest_verdict(
     return None, None
 
 
-async def follow_repository(context: DeliveryContext, command: FollowRepository) -> str:
+async def follow_repository(context: DeliveryContext, command: commands.FollowRepository) -> str:
     """Keep the address GitHub gives for the repository now: the event may be late, or sent twice."""
     follow = partial(_follow, context.services, command.repository)
     return await read_when_visible(context.services, context.journal, "follow", follow, command.repository)
 
 
-async def read_memory_file(context: DeliveryContext, command: ReadMemoryFile) -> str:
+async def _read_memory_file(context: DeliveryContext, repository: RepositoryRef, pushed: str | None) -> str:
     """Read the file of memories after a push."""
-    read, key = partial(_read_memory_file, context, command), "read the memory file"
-    return await read_when_visible(context.services, context.journal, key, read, command.head_sha)
+    services = context.services
+    read = partial(import_memory_file, services, repository, context.guid)
+    return await read_when_visible(services, context.journal, "read the memory file", read, pushed)
 
 
 async def _follow(services: Services, repository: RepositoryRef, seen: RepositoryRef | None) -> str:
@@ -123,23 +118,17 @@ async def _load_address(services: Services, repository: RepositoryRef, seen: Rep
     return now
 
 
-async def _read_memory_file(context: DeliveryContext, command: ReadMemoryFile, pushed: str | None) -> str:
-    return await import_memory_file(context.services, command.repository, context.guid, pushed)
-
-
-_MOST = 50  # pull requests, the newest
-
-
-async def follow_push(context: DeliveryContext, command: ReadMemoryFile | FollowForcedPush) -> str:
+async def follow_push(context: DeliveryContext, command: commands.ReadMemoryFile | commands.FollowForcedPush) -> str:
     """Read the memory file of the default branch, and review what goes into a rewritten branch.
 
     The same merge base asks for nothing.
     """
-    if isinstance(command, ReadMemoryFile):
-        return await read_memory_file(context, command)
-    found = await context.journal.step("what goes into it", _list_into, context, command)
+    if isinstance(command, commands.ReadMemoryFile):
+        return await _read_memory_file(context, command.repository, command.head_sha)
+    into = (context.services.database, command.repository.id, command.branch, _MOST)
+    found = await context.journal.step("what goes into it", runs.list_into, *into)
     for run in found:
-        review = ReviewPullRequest(
+        review = commands.ReviewPullRequest(
             repository=command.repository,
             number=run.number,
             head_sha=run.head_sha,
@@ -148,10 +137,5 @@ async def follow_push(context: DeliveryContext, command: ReadMemoryFile | Follow
         )
         await RunStarter(context).start_review(review)
     if command.is_default:
-        read = ReadMemoryFile(repository=command.repository, sender=command.sender, head_sha=command.head_sha)
-        await read_memory_file(context, read)
+        await _read_memory_file(context, command.repository, command.head_sha)
     return texts.describe_rewritten([run.number for run in found])
-
-
-async def _list_into(context: DeliveryContext, command: FollowForcedPush) -> list[Run]:
-    return [*await runs.list_into(context.services.database, command.repository.id, command.branch, _MOST)]

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from domain.commands import Sender
-from domain.config.deploy import Environment
+from domain.config.deploy import DeploySettings, Environment
 from domain.deployments.deployment import Cause, Deployment, Wish
 from domain.errors import CodeAccessError, NotFound
 from domain.github.commits import find_head_at
@@ -43,26 +43,14 @@ async def order_merged(
     """Order what was merged into the default branch for every environment that each merge reaches."""
     if not live.is_merged or not live.merge_sha or live.base_ref != live.default_branch:
         return []
-    ceilings = services.ceilings.of_configuration
-    loaded = await loading.load(services.host, services.database, repository, ceilings)
-    configuration = loaded.configuration
+    deploy = (await loading.load_live(services, repository)).configuration.deploy
     if await permits.find_pauser(services.database, repository) is not None:
         return []
     ordered: list[Ordered] = []
-    for environment in configuration.deploy.merge_environments:
+    for environment in deploy.merge_environments:
         if await _is_included(services, repository, live, environment):
             continue
-        order = deployments.DeploymentOrder(
-            admitted_by=f"{guid}#{live.number}#{environment}",
-            repository=repository,
-            number=live.number,
-            environment=environment,
-            is_production=configuration.deploy.is_production(environment),
-            sha=live.merge_sha,
-            cause=Cause.merge,
-            risk=None,
-            sender=sender,
-        )
+        order = _build_order(guid, repository, live.number, environment, deploy, live.merge_sha, Cause.merge, sender)
         ordered.append(await _admit(services, order, ""))
     return ordered
 
@@ -82,9 +70,8 @@ async def order_deployment(
     :param live: None on an issue.
     :param written_at: when it was asked, which may be long ago: what came later was not meant.
     """
-    ceilings = services.ceilings.of_configuration
-    configuration = (await loading.load(services.host, services.database, repository, ceilings)).configuration
-    refused = _refuse(configuration.deploy.environments, environment)
+    deploy = (await loading.load_live(services, repository)).configuration.deploy
+    refused = _refuse(deploy.environments, environment)
     if refused is not None:
         return Ordered(answer=refused)
     paused_by = await permits.find_pauser(services.database, repository)
@@ -99,21 +86,9 @@ async def order_deployment(
     meant = await _find_meant(services, repository, environment, written_at) if live is None else _Meant(live.merge_sha)
     if meant.sha is None:
         return Ordered(answer=texts.refuse_moved(environment, meant.branch, meant.head_sha))
-    sha = meant.sha
-    is_production = configuration.deploy.is_production(environment)
-    order = deployments.DeploymentOrder(
-        admitted_by=f"{guid}#{number}#{environment}",
-        repository=repository,
-        number=number,
-        environment=environment,
-        is_production=is_production,
-        sha=sha,
-        cause=Cause.command,
-        risk=None,
-        sender=sender,
-    )
-    answer = texts.confirm_order(environment, sha, is_production=is_production)
-    if meant.head_sha not in {"", sha}:
+    order = _build_order(guid, repository, number, environment, deploy, meant.sha, Cause.command, sender)
+    answer = texts.confirm_order(environment, meant.sha, is_production=order.is_production)
+    if meant.head_sha not in {"", meant.sha}:
         answer = f"{answer} {texts.tell_moved(meant.branch, meant.head_sha)}"
     return await _admit(services, order, answer)
 
@@ -158,9 +133,8 @@ async def order_rollback(
 
     :param written_at: when it was asked; None: just now.
     """
-    ceilings = services.ceilings.of_configuration
-    configuration = (await loading.load(services.host, services.database, repository, ceilings)).configuration
-    refused = _refuse(configuration.deploy.environments, environment)
+    deploy = (await loading.load_live(services, repository)).configuration.deploy
+    refused = _refuse(deploy.environments, environment)
     if refused is not None:
         return Ordered(answer=refused)
     [newest] = await deployments.list_latest(services.database, repository.id, environment, 1) or [None]
@@ -169,22 +143,14 @@ async def order_rollback(
     before = await deployments.find_way_back(services.database, repository.id, environment)
     if before is None:
         return Ordered(answer=texts.refuse_unknown_way_back(environment))
-    is_production = configuration.deploy.is_production(environment)
     is_forward = await deployments.was_taken_back(services.database, before)
-    order = deployments.DeploymentOrder(
-        admitted_by=f"{guid}#{number}#{environment}",
-        repository=repository,
-        number=number,
-        environment=environment,
-        is_production=is_production,
-        sha=before.sha,
-        cause=Cause.command if is_forward else Cause.rollback,
-        risk=None if is_forward else RiskLevel.low,
-        sender=sender,
-    )
+    cause = Cause.command if is_forward else Cause.rollback
+    order = _build_order(guid, repository, number, environment, deploy, before.sha, cause, sender)
     if is_forward:
-        return await _admit(services, order, texts.confirm_order(environment, before.sha, is_production=is_production))
-    return await _admit(services, order, texts.confirm_rollback(environment, before.sha, under_way=False))
+        answer = texts.confirm_order(environment, before.sha, is_production=order.is_production)
+    else:
+        answer = texts.confirm_rollback(environment, before.sha, under_way=False)
+    return await _admit(services, order, answer)
 
 
 def was_ordered_later(deployment: Deployment, written_at: datetime | None) -> bool:
@@ -194,9 +160,8 @@ def was_ordered_later(deployment: Deployment, written_at: datetime | None) -> bo
 
 async def counts_as_production(services: Services, repository: RepositoryRef, deployment: Deployment) -> bool:
     """Whether a deployment went to production when it was ordered, or would by the configuration of now."""
-    ceilings = services.ceilings.of_configuration
-    loaded = await loading.load(services.host, services.database, repository, ceilings)
-    return deployment.is_production or loaded.configuration.deploy.is_production(deployment.environment)
+    deploy = (await loading.load_live(services, repository)).configuration.deploy
+    return deployment.is_production or deploy.is_production(deployment.environment)
 
 
 async def find_under_way(services: Services, repository: RepositoryRef, environment: str) -> Deployment | None:
@@ -209,6 +174,29 @@ async def ask_of_deployment(services: Services, deployment: Deployment, wanted: 
     known = await deployments.wish(services.database, deployment.run_id, wanted, by)
     await waits.end(services.database, deployment.run_id, services.clock.now())
     return known is not None
+
+
+def _build_order(
+    guid: str,
+    repository: RepositoryRef,
+    number: int,
+    environment: str,
+    deploy: DeploySettings,
+    sha: str,
+    cause: Cause,
+    sender: Sender,
+) -> deployments.DeploymentOrder:
+    return deployments.DeploymentOrder(
+        admitted_by=f"{guid}#{number}#{environment}",
+        repository=repository,
+        number=number,
+        environment=environment,
+        is_production=deploy.is_production(environment),
+        sha=sha,
+        cause=cause,
+        risk=RiskLevel.low if cause is Cause.rollback else None,
+        sender=sender,
+    )
 
 
 async def _admit(services: Services, order: deployments.DeploymentOrder, answer: str) -> Ordered:

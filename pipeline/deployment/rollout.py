@@ -20,21 +20,20 @@ from domain.deployments.health import (
 )
 from domain.errors import Unprocessable
 from domain.gates import Gate, GateState
-from domain.github.deployments import HostDeploymentState
+from domain.github.checks import HostDeploymentState
 from domain.runs.run import ReasonCode
 from domain.value import Value
 from domain.verdicts import Reason
+from memory import gates
 from memory.deployments import deployments
-from memory.gates import gates
 from messages import deployments as texts
 from pipeline.deployment.plan import DeploymentPlan
+from pipeline.deployment.service import BaselineReader, DeployTransport, Watcher
 from pipeline.deployment.status import DeploymentStatus
-from pipeline.deployment.transport import DeployTransport
-from pipeline.deployment.watching import BaselineReader, Watcher
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.publishing.deployment_record import GitHubRecord
 from pipeline.run_context import RunContext
-from safety.deployment_gates import HOLD, request_hold
+from safety.avoidance_gates import HOLD, request_hold
 
 _Judge = Callable[[Sequence[Look]], StageHealth]
 _ACCEPTED = frozenset({Health.degraded, Health.unknown})
@@ -162,7 +161,7 @@ class Rollout:
 
     async def _take_step(self, percentage: int) -> Step:
         """Deploy one step, unless that was done, and watch it."""
-        wished = await self._journal.step("what people ask", self._read_wish)
+        wished = await self._journal.step("what people ask", self._status.load)
         await self._obey(wished.wish, wished.wished_by)
         if wished.percentage < percentage:
             if not wished.percentage:  # from here on something may be deployed, whatever ends this run
@@ -177,7 +176,7 @@ class Rollout:
                 raise _Unhealthy(f"Deploying {percentage} % failed: {outcome.problem}.", outcome.output)
             await self._status.show(DeploymentState.rolling_out, percentage=percentage)
         watched = await self._watch_step(is_last=percentage == self._plan.stages[-1]) if self._verify.watches else None
-        wished = await self._journal.step("what people ask", self._read_wish)
+        wished = await self._journal.step("what people ask", self._status.load)
         if wished.wish is not Wish.hold:  # that is for before the next step
             await self._obey(wished.wish, wished.wished_by)
         step = Step(percentage=percentage, health=watched)
@@ -288,7 +287,7 @@ class Rollout:
         :raises _Unhealthy: it is to go back.
         :raises _NotBegun: there is nothing that could.
         """
-        known = await self._journal.step("is anything deployed", self._read_wish)
+        known = await self._journal.step("is anything deployed", self._status.load)
         if known.percentage or known.state is DeploymentState.rolling_out:  # its first step may have been cut short
             raise _Unhealthy(why)
         raise _NotBegun(f"{why} Nothing was deployed.")
@@ -318,9 +317,6 @@ class Rollout:
     async def _list_steps(self) -> list[Step]:
         return [*await deployments.list_steps(self._context.database, self._context.run.id)]
 
-    async def _read_wish(self) -> Deployment:
-        return await self._status.load()
-
     async def _take_hold(self) -> int:
         """How often people let it hold so far; this one is being done now."""
         database, run_id = self._context.database, self._context.run.id
@@ -343,8 +339,7 @@ class Rollout:
             (run.id, occasion),
             Reason(code="deployment.hold", text=why),
             shows,
-            is_production=deployment.is_production
-            or self._plan.configuration.deploy.is_production(deployment.environment),
+            is_production=self._plan.reaches_production(deployment),
         )
         return await open_gate(self._context.services, run, request)
 

@@ -4,29 +4,31 @@ An answer of a person begins another execution. What is deployed and was decided
 execution goes on where the one before stopped.
 """
 
-from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
+from functools import partial
 
-from pydantic import BaseModel
-
-from domain.deployments.deployment import Deployment, DeploymentState
+from agents.deployment import CommandOutcome, Deployer
+from domain.deployments.deployment import Cause, Deployment, DeploymentState
 from domain.errors import ForgeError
 from domain.gates import Gate
+from domain.github.pull_requests import RequiredCheck
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from memory.deployments import deployments
+from pipeline.checkout import fetch_commits
 from pipeline.context import Services
-from pipeline.deployment.approval import DeploymentGates
-from pipeline.deployment.plan import DeploymentPlan, load_plan
-from pipeline.deployment.preparation import Preparation
+from pipeline.deployment.plan import DeploymentPlan, load_or_keep, load_plan
 from pipeline.deployment.rollout import Rollout, RolloutEnd
-from pipeline.deployment.status import DeploymentStatus
+from pipeline.deployment.status import DeploymentGates, DeploymentStatus
 from pipeline.gates.ask import show_gates
-from pipeline.runs.lifecycle import RunWorkflow
+from pipeline.run_context import RunContext, run_while_current
+from pipeline.runs.lifecycle import RunWorkflow, enter_phase, leave_phase
+from safety.allowed_actions import ChecksState, RequiredChecks, evaluate_checks
 
+_LOOK_PAUSE = timedelta(seconds=30)
+_LOOKS = 120  # an hour in all
+_BUILT = "build"
 _TURN_PAUSE = timedelta(minutes=1)  # usually the deployment before wakes it earlier
-
-Kept = TypeVar("Kept", bound=BaseModel)
 
 _REASONS = {
     DeploymentState.healthy: (RunState.completed, ReasonCode.deployed),
@@ -49,11 +51,11 @@ class DeploymentRun(RunWorkflow):
 
     async def _work(self) -> str:
         await self._journal.step("begin", self._begin)
-        await self._enter_phase(Phase.deployment)
+        await enter_phase(self._context, Phase.deployment)
         if not await self._wait_for_turn():
             return await self._end(RolloutEnd(DeploymentState.stopped, "It was stopped while it waited."))
-        deployment = await self._journal.step("what is deployed", self._load)
-        plan = await self._keep("plan", DeploymentPlan, self._load_plan)
+        deployment = await self._journal.step("what is deployed", self._status.load)
+        plan = await self._journal.step("read plan", self._load_plan)
         self._status.plan = plan
         deployment = deployment.model_copy(update={"risk": plan.risk})
         if plan.obstacle and deployment.state.is_untouched:
@@ -80,28 +82,16 @@ class DeploymentRun(RunWorkflow):
         """Wait until no other deployment works in the environment; False if it was stopped meanwhile."""
         while not await self._journal.step("is it its turn", self._claim):
             await self._status.show(DeploymentState.queued)
-            if await self._journal.step("is it stopped", self._is_stopped):
+            if await self._journal.step("is it stopped", self._status.is_stopped):
                 return False
             await self._journal.pause(_TURN_PAUSE, "Another deployment goes to the same environment.")
         return True
-
-    async def _keep(self, name: str, kind: type[Kept], load: Callable[[], Awaitable[Kept]]) -> Kept:
-        """What an earlier execution read; else what is read now, and kept."""
-
-        async def read() -> Kept:
-            kept = await deployments.load_kept(self._services.database, self._run.id, name)
-            if kept is None:
-                made = (await load()).model_dump(mode="json")
-                kept = await deployments.keep(self._services.database, self._run.id, name, made)
-            return kind.model_validate(kept)
-
-        return await self._journal.step_as(kind, f"read {name}", read)
 
     async def _end(self, end: RolloutEnd) -> str:
         """Record how it ended, tell it, and let the next one begin."""
         await self._status.show(end.state, detail=end.detail, output=end.output)
         state, reason = _REASONS[end.state]
-        await self._leave_phase(Phase.deployment)
+        await leave_phase(self._context, Phase.deployment)
         await self._journal.step("tell its end", self._status.comment_end, end.output)
         await self._journal.step("finish", self._finish, state, end.reason or reason, end.detail)
         self._is_over = True
@@ -118,14 +108,9 @@ class DeploymentRun(RunWorkflow):
         deployment = await self._status.load()
         return await deployments.claim_environment(self._services.database, self._run, deployment.environment)
 
-    async def _is_stopped(self) -> bool:
-        return (await self._status.load()).is_given_up
-
-    async def _load(self) -> Deployment:
-        return await self._status.load()
-
     async def _load_plan(self) -> DeploymentPlan:
-        return await load_plan(self._services, self._run, await self._status.load())
+        load = partial(load_plan, self._services, self._run, await self._status.load())
+        return await load_or_keep(self._services, self._run, "plan", DeploymentPlan, load)
 
     async def _finish(self, state: RunState, reason: ReasonCode, detail: str) -> None:
         await self._move(state, reason, detail[:1_000])
@@ -139,3 +124,61 @@ class DeploymentRun(RunWorkflow):
 
     async def _close(self) -> None:
         await self._status.close()
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """The preparation of one deployment; each method answers why it ends here, or None."""
+
+    context: RunContext
+    deployment: Deployment
+    plan: DeploymentPlan
+    status: DeploymentStatus
+
+    async def check(self) -> str | None:
+        """Wait until the checks of the merged commit ended."""
+        await self.status.show(DeploymentState.preparing)
+        if self.deployment.cause is Cause.rollback:  # it was deployed before
+            return None
+        for _ in range(_LOOKS):
+            checks = await self.context.journal.step("how its checks are", self._read_checks)
+            if checks.light is ChecksState.green:
+                return None
+            if checks.light is ChecksState.failing:
+                return f"Checks of the merged commit are {checks.text}."
+            if await self.context.journal.step("is it stopped", self.status.is_stopped):
+                return "It was stopped before anything was deployed."
+            await self.context.journal.pause(_LOOK_PAUSE, "The checks of the merged commit have not ended.")
+        return "The checks of the merged commit did not end within an hour."
+
+    async def build(self) -> str | None:
+        """Build the commit, once."""
+        line = self.plan.build_command
+        if line is None:
+            return None
+        outcome = await self.context.journal.step("build", self._build_once, line)
+        if outcome.is_successful:
+            return None
+        tail = f"\n{outcome.output[-500:]}" if outcome.output else ""
+        return f"The build failed: {outcome.problem}.{tail}"
+
+    async def _read_checks(self) -> RequiredChecks:
+        run = self.context.run
+        named = self.plan.environment.required
+        if named is not None and not named:
+            return RequiredChecks(light=ChecksState.green)
+        required = [RequiredCheck(name=name) for name in named or ()]
+        return evaluate_checks(required, await self.context.services.host.check_results(run.repository, run.head_sha))
+
+    async def _build_once(self, line: str) -> CommandOutcome:
+        build = partial(self._build_while_current, line)
+        return await load_or_keep(self.context.services, self.context.run, _BUILT, CommandOutcome, build)
+
+    async def _build_while_current(self, line: str) -> CommandOutcome:
+        return await run_while_current(self.context.services, self.context.run, self._build(line))
+
+    async def _build(self, line: str) -> CommandOutcome:
+        services, run = self.context.services, self.context.run
+        mirror = await fetch_commits(services, run.repository, run.number, run.head_sha, run.head_sha)
+        deployer = Deployer(mirror, services.toolbox, self.plan.configuration.commands)
+        return await deployer.build(run.head_sha, line, self.plan.configuration.deploy.build.artifact)

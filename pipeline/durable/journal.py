@@ -7,14 +7,26 @@ from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import Any, Protocol, TypeVar, TypeVarTuple, cast
 
+import structlog
 from dbos import DBOS
+from dbos._serialization import PortableWorkflowError  # not exported; DBOS raises it for a recorded failure
 from pydantic import JsonValue, TypeAdapter
 
 from domain.errors import Behind, DatabaseUnavailable, ForgeError, Halted, RateLimited, Recovery, from_json, to_json
 from domain.ports import Clock
-from memory.db.engine import Database
+from memory.db.engine import OUTAGES, Database, is_outage
 from memory.runs import waits
-from pipeline.durable.steps import Durable, call_dbos, make_interruption
+
+log = structlog.get_logger(__name__)
+Call = Callable[[], Awaitable[dict[str, Any]]]
+Durable = Callable[[str, Call], Awaitable[dict[str, Any]]]
+"""Runs a step of the current workflow, or answers its recorded answer."""
+PAUSES = (1.0, 4.0, 15.0, 60.0, 300.0, 900.0)
+"""Seconds before a failed step is repeated; after the last, some twenty minutes, the error is final."""
+LAG = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
+"""Seconds before GitHub is read again that does not show yet what a webhook told: half a minute together."""
+STUBBORN = 200
+"""How often the last pause is repeated where giving up would lose something: two days."""
 
 _TOLD_AFTER = 2  # failures of one step
 _HALT_PAUSE = timedelta(days=1)  # usually the end of the halt wakes it earlier
@@ -30,10 +42,6 @@ class Parked(asyncio.CancelledError):
     This frees its place in the queue. The engine queues it again when its wait is over. After a crash DBOS does so at
     once, and it parks again.
     """
-
-
-async def _ignore(_why: str | None) -> None:
-    return None
 
 
 class JournalServices(Protocol):
@@ -53,6 +61,10 @@ class JournalServices(Protocol):
 
     @property
     def durable(self) -> Durable: ...
+
+
+async def _ignore(_why: str | None) -> None:
+    return None
 
 
 class WorkflowJournal:
@@ -153,8 +165,11 @@ class WorkflowJournal:
 
         :param why: for people.
         """
-        began = await self.step("what time it is", self._read_clock)
-        await self._wait(began + by, why)
+        await self._wait(await self.read_time() + by, why)
+
+    async def read_time(self) -> datetime:
+        """What time it is, the same in each execution."""
+        return await self.step("what time it is", self._read_clock)
 
     async def _read_clock(self) -> datetime:
         return self._services.clock.now()
@@ -192,6 +207,11 @@ class WorkflowJournal:
         await self._waiting(None)
 
 
+@cache
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    return TypeAdapter(kind)
+
+
 async def _record(adapter: TypeAdapter[T], call: Callable[[], Awaitable[T]]) -> dict[str, Any]:
     """The answer of a call, or its error, as JSON. Bugs are raised, not recorded."""
     try:
@@ -213,6 +233,46 @@ def kind_of(call: Callable[..., Awaitable[T]]) -> type[T]:
     return cast(type[T], kind)
 
 
-@cache
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    return TypeAdapter(kind)
+async def run_durable_step(name: str, call: Call) -> dict[str, Any]:
+    """A :data:`Durable` step. DBOS matches steps by order; the name is for people."""
+    return await call_dbos(cast(Call, partial(DBOS.run_step_async, {"name": name}, call)))
+
+
+async def call_dbos(operation: Callable[[], Awaitable[T]]) -> T:
+    """The answer of an operation that DBOS records.
+
+    If the database fails, nobody knows whether it was recorded, so the workflow is interrupted. If DBOS recorded the
+    failure itself as the answer, the operation is repeated.
+    """
+    while True:
+        try:
+            return await operation()
+        except PortableWorkflowError as error:
+            if error.name not in OUTAGES:
+                raise
+        except Exception as error:
+            if not is_outage(error):
+                raise
+            raise make_interruption(error) from error
+
+
+async def run_outside_journal(call: Callable[[*Arguments], Awaitable[T]], *arguments: *Arguments) -> T:
+    """Run a call that is no step, because its result is local, such as commits on this machine.
+
+    A transient error interrupts the workflow, which is queued again soon, and is never its outcome.
+    """
+    try:
+        return await call(*arguments)
+    except ForgeError as error:
+        if error.recovery is Recovery.stop:
+            raise
+        raise make_interruption(error) from error
+
+
+def make_interruption(error: Exception) -> asyncio.CancelledError:
+    """Ends this execution of the workflow without an outcome, as if the process had died.
+
+    The engine queues it again soon; recorded steps are not repeated.
+    """
+    log.warning("workflow.interrupted", workflow=DBOS.workflow_id, error=str(error))
+    return asyncio.CancelledError()

@@ -1,17 +1,102 @@
-"""Queues workflows, tells whoever works that there is work, and begins anew what does not fit its code."""
+"""The table of durable work: name, queue, id and partition, as the database stores them; and how it is queued.
+
+No name, queue, id or partition ever changes.
+"""
 
 import asyncio
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import Context
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
-from dbos import DBOS
+from dbos import DBOS, EnqueueOptions
 
 from domain.runs.run import Run, RunState, Trigger
-from pipeline.durable.steps import call_dbos
-from pipeline.durable.workflows import DEPLOY, INSTRUCT, QUEUES, RUN, Workflow
+from pipeline.durable.journal import call_dbos
+
+APP_VERSION = "forge"  # one for ever: DBOS does not resume a workflow under another version
+DELIVERIES = "deliveries"  # short work
+RUNS = "runs"
+DEPLOYMENTS = "deployments"  # its own: a command that deploys takes long
+INSTRUCTIONS = "instructions"  # its own: an agent takes long, and a push is reviewed meanwhile
+TESTS = "tests"  # its own: tests take long, and must not delay anything else
+HEARINGS = "hearings"  # its own: a model takes its time, and must not delay anything else
+LEARNING = "learning"
+FEEDBACKS = "feedbacks"  # its own: it may wait for GitHub, and must not delay anything else
+QUEUES = (DELIVERIES, RUNS, DEPLOYMENTS, INSTRUCTIONS, TESTS, HEARINGS, LEARNING, FEEDBACKS)
+_PULL_REQUEST = "{repository}#{number}"
+_REPOSITORY = "{repository}"
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """One kind of durable work.
+
+    :param id: names one execution; work that is queued twice under one id is done once.
+    :param partition: works of one partition run one after the other; None: at the same time.
+    :param again: ends the id where the same work is queued once more for another occasion.
+    :param restarts: whether it is queued again under another id where its journal does not fit its code any more.
+    """
+
+    name: str
+    queue: str
+    id: str
+    partition: str | None = None
+    again: str = ""
+    restarts: bool = True
+
+    def build_options(self, **key: str | int) -> EnqueueOptions:
+        """How DBOS queues it.
+
+        :param key: what the templates of ``id``, ``partition`` and ``again`` name.
+        """
+        template = self.id + self.again if "occasion" in key else self.id
+        partition = None if self.partition is None else self.partition.format(**key)
+        return self.build_options_as(template.format(**key), partition)
+
+    def build_options_as(self, workflow_id: str, partition: str | None) -> EnqueueOptions:
+        """How DBOS queues it under an id of another form."""
+        options: EnqueueOptions = {
+            "workflow_name": self.name,
+            "queue_name": self.queue,
+            "workflow_id": workflow_id,
+            "app_version": APP_VERSION,
+        }
+        if partition is not None:
+            options["queue_partition_key"] = partition
+        return options
+
+
+DELIVERY = Workflow("delivery", DELIVERIES, "{guid}")
+RUN = Workflow("review_run", RUNS, "{run}", _PULL_REQUEST, again="/{occasion}")
+DEPLOY = Workflow("deployment", DEPLOYMENTS, "{run}", "{run}", again="/{occasion}")  # turns: by environment
+INSTRUCT = Workflow("instruction", INSTRUCTIONS, "{run}", _PULL_REQUEST, again="/{occasion}")
+CLOSE_RUN = Workflow("last_word", DELIVERIES, "{run}/last word", again=" after {occasion}")
+TEST = Workflow("test", TESTS, "{run}/test {occasion}", _PULL_REQUEST)
+READ_REPLY = Workflow("hear", HEARINGS, "{run}/hear {occasion}", _PULL_REQUEST)
+ANSWER = Workflow("answer", HEARINGS, "{run}/answer {occasion}", _PULL_REQUEST)
+AUTOMATE = Workflow("acting", DELIVERIES, "{run}/act {occasion}")
+REFLECT = Workflow("reflect", LEARNING, "{run}/reflection {occasion}", _REPOSITORY, restarts=False)
+CONSOLIDATE = Workflow("consolidate", LEARNING, "consolidate:{occasion}:{repository}", _REPOSITORY, restarts=False)
+FEEDBACK = Workflow("feedback", FEEDBACKS, "feedback:{problem}/{occasion}", "{problem}")
+HOLD = Workflow("hold", FEEDBACKS, "hold:{problem}/{deployment}", "{problem}/hold")
+WORKFLOWS = (
+    DELIVERY,
+    RUN,
+    DEPLOY,
+    INSTRUCT,
+    CLOSE_RUN,
+    TEST,
+    READ_REPLY,
+    ANSWER,
+    AUTOMATE,
+    REFLECT,
+    CONSOLIDATE,
+    FEEDBACK,
+    HOLD,
+)
 
 Listener = Callable[[str], None]
 """Hears of a queue where work was put, or ended and left its place to other work."""
@@ -63,8 +148,12 @@ async def enqueue(workflow: Workflow, *arguments: object, **key: str | int) -> N
 
 
 async def enqueue_run(run: Run) -> None:
-    """Queue the start of a run."""
+    """Queue the start of a run; :mod:`pipeline.worker.run_work` does the work."""
     await enqueue(_choose_workflow(run), run.id, run=run.id, repository=run.repository.id, number=run.number)
+
+
+def _choose_workflow(run: Run) -> Workflow:
+    return _WORKFLOWS.get(run.trigger, RUN)
 
 
 async def enqueue_instruction(run_id: str, repository_id: int, number: int) -> None:
@@ -81,10 +170,6 @@ async def enqueue_resume(run: Run, cause: str, *, is_judged: bool = False) -> No
     asks_again, workflow = is_judged or run.state is RunState.completed, _choose_workflow(run)
     key = {"run": run.id, "occasion": cause, "repository": run.repository.id, "number": run.number}
     await enqueue(workflow, run.id, asks_again, **key)
-
-
-def _choose_workflow(run: Run) -> Workflow:
-    return _WORKFLOWS.get(run.trigger, RUN)
 
 
 _RESTARTED = "/anew"  # ends the ids of restarted workflows; stored

@@ -11,18 +11,17 @@ from domain.errors import CodeAccessError, CodeHostError, RateLimited
 from domain.events import EventType
 from domain.github.conversation import Thumb, ThumbGiven
 from domain.github.pull_requests import PullRequest
-from domain.memories.memory import Use
+from domain.memories import Use
 from domain.review.feedback import classify_uptake
 from domain.review.findings import Finding
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run
-from domain.slash.commands import Dismiss
-from memory.findings import feedback, findings
-from memory.learned import memories
-from memory.ledger import ledger
+from domain.slash import Dismiss
+from memory import findings, ledger
+from memory.learned import feedback, memories
 from memory.runs import checkpoints
 from pipeline.context import Services
-from pipeline.gates.actor import load_authorship
+from pipeline.gates.authorship import load_authorship
 from pipeline.verdicts.suppression import is_learning_enabled
 from safety.authorization import AuthorizationFacts, authorise
 from safety.authorship import Authorship

@@ -1,25 +1,22 @@
-"""Asks, at the moment somebody commands, who they are here and what they command about."""
+"""Asks, at the moment somebody commands, who they are here, what it is about, and whether they do so too often."""
 
-from collections.abc import Awaitable, Callable, Collection
-from datetime import datetime, timedelta
+from collections.abc import Awaitable, Callable
+from datetime import datetime
 
 from domain.commands import Sender
-from domain.errors import CodeAccessError, CodeHostError, RateLimited, Unavailable
-from domain.github.deliveries import EventSnapshot
+from domain.github.installations import EventSnapshot
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import RepositoryRef
-from domain.slash.commands import SlashCommand
-from domain.slash.verbs import VERBS
+from domain.slash import SlashCommand
 from domain.value import Value
-from memory.deliveries import pushes
-from memory.gates import gates
-from memory.ledger import ledger
+from domain.verbs import VERBS
+from memory import ledger
+from memory.deliveries import deliveries
 from memory.repositories import permits
 from memory.runs import runs
 from pipeline import consistent_reads
-from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.gates.contributions import list_shown, load_contributions
+from pipeline.gates.authorship import load_authorship
 from safety.authorization import (
     AuthorizationFacts,
     CommandRefusal,
@@ -28,11 +25,9 @@ from safety.authorization import (
     needs_authorship,
     refuse_role,
 )
-from safety.authorship import Authorship, Doubt, HeadApproval
-from safety.eligibility import is_listed
+from safety.authorship import Authorship, Doubt
+from safety.eligibility import over_comment_quota
 
-_WORKFLOWS = "github-actions[bot]"  # as which the jobs of GitHub Actions push
-_BEFORE_MERGE = timedelta(seconds=2)  # so that whoever merges is not the first who pushed
 _WHOLE_HEAD_GATE = "human_review"  # asked where nothing blocks, so who approves there accepts the whole head
 
 
@@ -200,79 +195,6 @@ async def skip_check() -> None:
     """Nothing more to ask: the same step did, or no person asks."""
 
 
-async def load_authorship(
-    services: Services, repository: RepositoryRef, pull_request: PullRequest, accepting: Collection[str]
-) -> Authorship:
-    """Who wrote a pull request, as far as nobody else accepted that at one of these gates.
-
-    :raises CodeHostError: if GitHub does not say what it consists of.
-    """
-    listed = await services.host.pull_commits(repository, pull_request.number)
-    try:
-        trusted = [pull_request.author_id] if await is_trusted_app(services, repository, pull_request) else []
-        parts = await load_contributions(services, repository, pull_request, listed, trusted)
-        accepted = await _load_approvals(services, repository, pull_request, accepting)
-    except CodeAccessError as error:
-        raise Unavailable(error.message, error.advice) from error
-    return Authorship(pull_request.author_id, parts, accepted)
-
-
-async def find_lone_author(services: Services, repository: RepositoryRef, number: int, role: str) -> str:
-    """The login of who wrote all of a pull request and is alone with a role.
-
-    :returns: empty if there is none, or GitHub does not say.
-    :raises RateLimited: GitHub says it later.
-    """
-    try:
-        pull_request = await services.host.pull_request(repository, number)
-        author = frozenset({pull_request.author_id})
-        if frozenset(await services.host.accounts_with(repository, role)) != author:
-            return ""
-        wrote = await load_authorship(services, repository, pull_request, ())
-    except RateLimited:
-        raise
-    except CodeHostError:
-        return ""
-    return pull_request.author_login if wrote.authors == author and wrote.doubt is None else ""
-
-
-async def keep_authors_of_merge(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> None:
-    """Keep who wrote a merged pull request, for the commits that its merge made: GitHub names whoever merged it.
-
-    :raises CodeHostError: if GitHub does not say what it consists of.
-    """
-    if not pull_request.merge_sha:
-        return
-    wrote = await load_authorship(services, repository, pull_request, ())
-    at = (pull_request.merged_at or services.clock.now()) - _BEFORE_MERGE
-    where = (services.database, repository, pull_request.merge_sha)
-    await pushes.note_merge(*where, wrote.authors, at, pull_request.base_sha)
-
-
-async def is_trusted_app(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> bool:
-    """Whether an App opened it that the repository lets open pull requests as it does a person.
-
-    What runs in a workflow is never one: whoever may push may make it push anything.
-    """
-    if not pull_request.author_is_bot or pull_request.author_login.casefold() == _WORKFLOWS:
-        return False
-    loaded = await loading.load(services.host, services.database, repository, services.ceilings.of_configuration)
-    return is_listed(pull_request.author_login, loaded.configuration.review.bots)
-
-
-async def _load_approvals(
-    services: Services, repository: RepositoryRef, pull_request: PullRequest, accepting: Collection[str]
-) -> tuple[HeadApproval, ...]:
-    """What was approved for the branch into which it goes now."""
-    found: list[HeadApproval] = []
-    where = (services.database, repository.id, pull_request.number)
-    for gate in await gates.list_approved(*where, accepting, pull_request.base_ref):
-        run, said = await runs.get(services.database, gate.run_id), gate.decision
-        if run is not None and said is not None and said.by_id and not said.waived and not said.own:
-            found.append(HeadApproval(await list_shown(services, run), said.by_id))
-    return tuple(found)
-
-
 async def note_assent(
     services: Services, repository: RepositoryRef, number: int, sender: Sender, refused: CommandRefusal
 ) -> None:
@@ -318,3 +240,30 @@ async def give_ok(
             return False
     await permits.give_ok(services.database, repository, number, head_sha, sender, services.clock.now())
     return True
+
+
+class TurnedAway(Value):
+    """Why Forge ignores a comment; in journals.
+
+    :param role: of its author at this moment.
+    """
+
+    role: str
+    why: str
+
+
+async def check_comment_quota(
+    services: Services, guid: str, repository: RepositoryRef, sender: Sender
+) -> TurnedAway | None:
+    """Count a comment, and tell whether its author comments too much.
+
+    GitHub is asked for their role only then, so nobody else waits for it.
+
+    :param guid: GUID of its delivery.
+    """
+    commented = await deliveries.count_comment(services.database, guid, repository.id, sender.id, services.clock.now())
+    if not commented.is_flood:
+        return None
+    role = await services.host.permission(repository, sender.login, sender.id)
+    reason = over_comment_quota(commented, role)
+    return None if reason is None else TurnedAway(role=role, why=reason.text)

@@ -8,15 +8,14 @@ import structlog
 
 from domain.errors import CodeHostError, Forbidden, Halted, RateLimited, Superseded, Unprocessable
 from domain.gates import Gate, GateRequest, GateState
-from domain.github.importance import Importance, use_importance
 from domain.runs.run import RepositoryRef, Run, Trigger
-from memory.gates import gates
-from memory.reservations import reservations
+from memory import gates, reservations
 from memory.runs import outbox, runs
 from pipeline.context import Services
-from pipeline.gates.actor import find_lone_author
+from pipeline.gates.authorship import find_lone_author
 from pipeline.publishing import gate_checks
 from pipeline.publishing.instructions import load_instruction
+from safety.github_limits import Importance, use_importance
 
 log = structlog.get_logger(__name__)
 

@@ -10,18 +10,17 @@ from domain.github.pull_requests import PullRequest
 from domain.money import NO_EXTENSION, BudgetExtension
 from domain.review.review import RiskLevel
 from domain.runs.run import RepositoryRef, Trigger
-from domain.slash.commands import Approve, Delegate, Reject, SlashCommand
+from domain.slash import Approve, Delegate, Reject, SlashCommand
+from memory import gates, ledger
 from memory.deployments import deployments
-from memory.gates import gates
-from memory.ledger import ledger
 from memory.runs import checkpoints, outbox, runs
 from messages import commands as command_texts
 from messages import gate_answers
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.gates.actor import CommandActor, find_standing, load_actor, load_authorship, note_assent
+from pipeline.gates.actor import CommandActor, find_standing, load_actor, note_assent
 from pipeline.gates.ask import list_gates, show_outcome
-from pipeline.gates.askers import load_proposed_authorship
+from pipeline.gates.authorship import load_authorship, load_proposed_authorship
 from safety.authorization import (
     AuthorizationFacts,
     CommandRefusal,
@@ -78,57 +77,56 @@ class GateRight:
 
 
 @dataclass(frozen=True)
-class GateDecisionReply:
-    """Forge's reply to an answer.
+class GateReply:
+    """The reply to an answer, or to another command that may be one; in journals.
 
-    :param refused: why they may not decide; None if they may, or if nobody asked GitHub.
-    :param decided: the id of the gate that this answer decided, whose comment says the same; empty for any other.
+    :param decided: the id of the gate that it decided, whose comment says the same; empty for any other. Then the text
+        is only for where that comment is not seen.
+    :param answers: whether it answered a gate, although the verb often means something else.
     """
 
     text: str
-    refused: CommandRefusal | None = None
     decided: str = ""
+    answers: bool = False
 
 
-async def decide_gate(services: Services, guid: str, gate: Gate, answer: GateAnswer) -> GateDecisionReply:
+async def decide_gate(services: Services, guid: str, gate: Gate, answer: GateAnswer) -> GateReply:
     """Decide a gate, by comment or by button; the reply. May be repeated.
 
     If GitHub does not say who answers, nothing is decided (T-P10).
     """
     if gate.decision is not None and gate.decision.cause == guid:  # by an execution of this that died
         await show_outcome(services, gate)
-        return GateDecisionReply(gate_answers.confirm_decision(gate), decided=gate.id)
+        return GateReply(gate_answers.confirm_decision(gate), decided=gate.id)
     stale = find_stale_reason(gate, answer, await find_shown_at(services, gate)) if gate.is_waiting else None
     if stale is not None:
-        return GateDecisionReply(stale)
+        return GateReply(stale)
     allowed = await _authorise_answer(services, guid, gate, answer.command, answer.sender)
-    if isinstance(allowed, GateDecisionReply):
+    if isinstance(allowed, GateReply):
         return allowed
     is_bare = answer.choice is Choice.approve and not answer.words.strip()
     if gate.is_waiting and gate.request.needs_words and is_bare:
-        return GateDecisionReply(gate_answers.ask_for_words(gate))
+        return GateReply(gate_answers.ask_for_words(gate))
     state = GateState.approved if answer.choice.approves else GateState.rejected
     is_low = await _is_of_low_risk(services, gate)
     decision = _build_decision(gate, answer, guid, services.clock.now(), allowed, weightless=is_low)
     decided = await gates.decide(services.database, gate.id, state, decision)
     if decided.counted:
         await show_outcome(services, decided.gate)
-        return GateDecisionReply(gate_answers.confirm_decision(decided.gate), decided=gate.id)
-    return GateDecisionReply(gate_answers.report_too_late(decided.gate))
+        return GateReply(gate_answers.confirm_decision(decided.gate), decided=gate.id)
+    return GateReply(gate_answers.report_too_late(decided.gate))
 
 
-async def delegate_gate(
-    services: Services, guid: str, gate: Gate, asked: Delegate, sender: Sender
-) -> GateDecisionReply:
+async def delegate_gate(services: Services, guid: str, gate: Gate, asked: Delegate, sender: Sender) -> GateReply:
     """Ask another account to decide. It needs the gate's role, too."""
     if not gate.is_waiting:
-        return GateDecisionReply(gate_answers.report_too_late(gate))
+        return GateReply(gate_answers.report_too_late(gate))
     allowed = await _authorise_answer(services, guid, gate, asked, sender)
-    if isinstance(allowed, GateDecisionReply):
+    if isinstance(allowed, GateReply):
         return allowed
     decision = GateDecision(at=services.clock.now(), by_id=sender.id, by_login=sender.login, via="command")
     delegated = await gates.delegate(services.database, gate.id, asked.account, decision)
-    return GateDecisionReply(gate_answers.announce_delegation(delegated))
+    return GateReply(gate_answers.announce_delegation(delegated))
 
 
 async def is_still_entitled(services: Services, gate: Gate) -> bool:
@@ -245,20 +243,20 @@ def find_stale_reason(gate: Gate, answer: GateAnswer, shown_at: datetime | None)
 
 async def _authorise_answer(
     services: Services, guid: str, gate: Gate, asked: SlashCommand, sender: Sender
-) -> GateRight | GateDecisionReply:
+) -> GateRight | GateReply:
     """What lets the sender answer; a reply if they may not answer, or if GitHub does not say."""
     try:
         refused = await _find_refusal(services, gate, asked, sender)
     except RateLimited:
         raise
     except CodeHostError:
-        return GateDecisionReply(command_texts.cannot_ask(sender.login))
+        return GateReply(command_texts.cannot_ask(sender.login))
     if isinstance(refused, GateRight):
         return refused
     await note_assent(services, gate.repository, gate.number, sender, refused)
     await _record_refusal(services, guid, gate, sender, refused)
     text = gate_answers.refuse(gate, refused, sender.login)
-    return GateDecisionReply(text if gate.is_waiting else gate_answers.report_too_late(gate), refused)
+    return GateReply(text if gate.is_waiting else gate_answers.report_too_late(gate))
 
 
 async def _find_refusal(
@@ -320,7 +318,6 @@ async def _record_refusal(services: Services, guid: str, gate: Gate, sender: Sen
 
 async def _load_configured_role(services: Services, gate: Gate) -> str | None:
     """The role the configuration asks for now: somebody may have raised it while the gate waits."""
-    ceilings = services.ceilings.of_configuration
-    loaded = await loading.load(services.host, services.database, gate.repository, ceilings)
+    loaded = await loading.load_live(services, gate.repository)
     configured = loaded.configuration.gates.get(gate.name)
     return None if configured is None else configured.role

@@ -4,24 +4,22 @@ from datetime import UTC, datetime
 
 import structlog
 
-from agents.review.avoidance.detection import VersionPair, detect, detect_in_pairs
-from agents.review.checks.worker_pool import WorkerBudget
+from agents.review.checks.avoidance import VersionPair, detect, detect_in_pairs
 from domain.config.configuration import Configuration
-from domain.config.gates import AvoidanceReaction
+from domain.config.sections import AvoidanceReaction
 from domain.github.commits import Signature
 from domain.review.avoidance import Avoidance
 from domain.review.changes import Change
 from domain.runs.earlier_tests import EarlierTests
-from domain.runs.patches import ChangeSet
+from domain.runs.patches import MOST_FIXES, ChangeSet, RequiredFix
 from domain.runs.recovery import HiddenFailure, list_certain_failures, list_hidden
 from domain.runs.run import Run
-from domain.runs.task_result import MOST_FIXES, RequiredFix
 from domain.value import Value
 from memory.db.engine import Database
 from memory.runs import outbox
 from pipeline.run_context import RunContext
 from pipeline.verdicts.earlier_tests import EarlierTestRuns, build_fix, load_accepted
-from pipeline.verdicts.settings import load_request_of_pull_request
+from pipeline.verdicts.settings import load_request, load_request_of_pull_request
 from workspace.mirror import Mirror
 
 log = structlog.get_logger(__name__)
@@ -50,9 +48,14 @@ async def load_terms(database: Database, run: Run, configuration: Configuration)
     return AvoidanceTerms(asked=await load_request_of_pull_request(database, repository, number))
 
 
+async def load_own_terms(context: RunContext) -> AvoidanceTerms:
+    """The terms of the change that a run makes of its issue."""
+    return AvoidanceTerms(asked=await load_request(context.database, context.run))
+
+
 async def find_avoidance(context: RunContext, mirror: Mirror, change: Change) -> tuple[Avoidance, ...]:
     """Where a change does, as its files tell."""
-    return (await detect(change, await mirror.versions(change.files), _build_budget(context))).found
+    return (await detect(change, await mirror.versions(change.files), context.services.toolbox)).found
 
 
 async def find_hidden_failures(
@@ -68,7 +71,7 @@ async def find_hidden_failures(
         return ()
     lost = await _find_lost_tests(context, configuration, await context.fetch_mirror(), change)
     pairs = [VersionPair(file.path, file.path, file.before, file.after) for file in change.files]
-    done = await detect_in_pairs(pairs, _build_budget(context))
+    done = await detect_in_pairs(pairs, context.services.toolbox)
     found = (*lost, *list_certain_failures(done.found))
     if done.problem is not None and not found:
         log.warning("avoidance.not_looked", run=context.run.id, problem=done.problem)
@@ -90,8 +93,3 @@ async def list_lost_tests(context: RunContext, said: EarlierTests, change: Chang
     """The tests of before that fail, that nothing stands in for, and of which nobody said that they may go."""
     accepted = await load_accepted(context.services, context.run, said)
     return tuple(build_fix(each, change) for each in said.obligations if not accepted.covers(each))[:MOST_FIXES]
-
-
-def _build_budget(context: RunContext) -> WorkerBudget:
-    toolbox = context.services.toolbox
-    return WorkerBudget(toolbox.pool, toolbox.seconds)

@@ -2,19 +2,17 @@
 
 import asyncio
 
-from agents.testing.failure_classes import classify_failures
-from agents.testing.tester import Tester
-from domain.gates import Gate, GateState, digest
-from domain.runs.baseline import Baseline, build_baseline
-from domain.runs.run import RunState, Trigger
+from agents.testing.failures import classify_failures
+from domain.gates import GateState, digest
+from domain.runs.earlier_tests import Baseline, build_baseline
+from domain.runs.run import Trigger
 from domain.runs.testing import TestRun, shows_nothing
 from memory.runs import checkpoints
-from messages import baseline as baseline_texts
-from messages import plan as plan_texts
-from pipeline.issue.comparable_test import BaseCoverages
+from messages import earlier_tests as baseline_texts
+from pipeline.issue.head_examination import BaseCoverages
 from pipeline.issue.help_needed import HelpGate
 from pipeline.issue.issue_input import IssueRunInput
-from pipeline.issue.run_end import REFUSAL_REASONS, RunEnd
+from pipeline.issue.status_comment import RunEnd, end_rejected
 from pipeline.run_context import RunContext, describe_place, run_while_current
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
@@ -35,7 +33,7 @@ async def establish_baseline(context: RunContext, issue: IssueRunInput) -> Basel
     if baseline is None or not baseline.lacks:
         return baseline
     gate = await HelpGate(context, issue.configuration).ask_to_go_untested(baseline)
-    return baseline if gate.state is GateState.approved else await _end_refused(context, gate)
+    return baseline if gate.state is GateState.approved else await end_rejected(context, gate)
 
 
 async def _find_or_test(context: RunContext, issue: IssueRunInput) -> Baseline | None:
@@ -55,7 +53,7 @@ async def _find_or_test(context: RunContext, issue: IssueRunInput) -> Baseline |
 async def _test(context: RunContext, issue: IssueRunInput) -> Baseline:
     mirror = await context.fetch_mirror()
     base = context.run.base_sha
-    run = await Tester(mirror, context.services.toolbox, issue.configuration.commands).test_base(base)
+    run = await context.build_tester(mirror, issue.configuration).test_base(base)
     await BaseCoverages(context, issue.configuration).keep(base, run)
     return build_baseline(base, run, await _explain_lack(mirror, base, run) if shows_nothing(run) else "")
 
@@ -63,8 +61,3 @@ async def _test(context: RunContext, issue: IssueRunInput) -> Baseline:
 async def _explain_lack(mirror: Mirror, base: str, run: TestRun) -> str:
     paths = (await Snapshot.of(mirror, base)).files
     return baseline_texts.explain_lack(run, await asyncio.to_thread(classify_failures, run, paths))
-
-
-async def _end_refused(context: RunContext, gate: Gate) -> RunEnd:
-    text = plan_texts.report_rejection(gate, spent=await context.load_cost())
-    return RunEnd(RunState.failed, REFUSAL_REASONS[gate.state], text)

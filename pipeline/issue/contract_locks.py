@@ -12,10 +12,9 @@ from domain.runs.patches import ContractLock
 from domain.runs.plan import CONTRACTS, LEASE, LONGEST_WAIT, HeldContract
 from domain.runs.run import ReasonCode, RunState, Trigger
 from domain.value import Value
-from memory.budgets import model_answers
-from memory.runs import contract_leases, runs, waits
+from memory.runs import contract_leases, model_answers, runs, waits
 from messages import plan as plan_texts
-from pipeline.issue.run_end import RunEnd
+from pipeline.issue.status_comment import RunEnd
 from pipeline.run_context import RunContext
 
 log = structlog.get_logger(__name__)

@@ -8,17 +8,16 @@ from domain.runs.testing import SuiteVerdict
 from memory.runs import checkpoints, outbox, runs
 from messages.plan import StepState
 from messages.pull_request import Progress
+from pipeline.automation.follow_up import resume_judged_run
 from pipeline.automation.level import find_opening_obstacle
-from pipeline.context import Services
+from pipeline.config.loading import load_live
+from pipeline.context import DeliveryContext, Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.issue.pull_request_state import PullRequestResult, PullRequestStateLoader
+from pipeline.issue.head_examination import HeadTestResult
+from pipeline.issue.pull_request_state import OwnPullRequest
 from pipeline.issue.status_comment import name_final_step
-from pipeline.issue.test_result import HeadTestResult
-from pipeline.issue.verification import build_result
 from pipeline.run_context import RunContext
 from pipeline.verdicts.earlier_tests import find_lost_tests
-from pipeline.verdicts.resume import resume_judged_run
-from pipeline.verdicts.settings import load_configuration
 from pipeline.verdicts.update import update_verdict
 
 
@@ -35,14 +34,14 @@ async def take_up_untested(services: Services, journal: WorkflowJournal, reviewe
     if run is None or await find_opening_obstacle(services, run.repository) is not None:
         return False
     context = RunContext(services, run, journal)
-    state = PullRequestStateLoader(context, reviewed.number)
-    if not await state.is_approved(tested.head):
+    pull_request = OwnPullRequest(context, reviewed.number)
+    if not await pull_request.is_approved(tested.head):
         return False
     send_backs = len(await checkpoints.load_send_backs(services.database, run))
-    result = await build_result(state, tested.head, tested, send_backs)
+    result = await pull_request.build_result(tested.head, tested, send_backs)
     text = await context.status.render_progress(await _load_progress(context, reviewed.number, send_backs))
     step = name_final_step(ReasonCode.proposed)
-    if not await PullRequestResult(context, reviewed.number).mark_ready(tested.head, result, step, text):
+    if not await pull_request.mark_ready(tested.head, result, step, text):
         return False
     await runs.hand_in(services.database, run.id)
     return True
@@ -93,7 +92,8 @@ class HeadTestNews:
         if self.tested.earlier != NOTHING_EARLIER:
             is_told = await journal.step("tell the review", self._add_to_review, self.tested.earlier)
         if is_told:
-            await resume_judged_run(services, journal, self.occasion, run.repository, run.number, is_judged=True)
+            cause = DeliveryContext(services, journal, self.occasion)
+            await resume_judged_run(cause, run.repository, run.number, is_judged=True)
         else:
             await journal.step("point to the tests", self._show_in_review)
 
@@ -112,7 +112,7 @@ class HeadTestNews:
         is_over = stored is not None and stored.state in {RunState.completed, RunState.waiting}
         if review is None or not is_over or (review.earlier is not None and not review.earlier.not_run):
             return False
-        mirror, configuration = await context.fetch_mirror(), (await load_configuration(services, run)).configuration
+        mirror, configuration = await context.fetch_mirror(), (await load_live(services, run.repository)).configuration
         found = await find_lost_tests(
             services, run, configuration, await context.load_change(mirror, run.head_sha), said
         )

@@ -5,18 +5,17 @@ from dataclasses import dataclass
 
 from domain.config.configuration import Configuration
 from domain.gates import Gate, GateRequest, GateState, Option, digest
-from domain.runs.baseline import Baseline
+from domain.runs.earlier_tests import Baseline
 from domain.runs.next_step import PullRequestState, SendBack, would_repeat
+from domain.runs.patches import RequiredFix
 from domain.runs.plan import Task
 from domain.runs.run import Phase
-from domain.runs.task_result import RequiredFix
 from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
-from memory.gates import gates
-from memory.runs import outbox
-from messages import baseline as baseline_texts
-from pipeline.gates.ask import WaitingForGate, open_gate
+from messages import earlier_tests as baseline_texts
+from pipeline.gates.ask import open_gate
 from pipeline.issue.coding.work_item import describe_recent
+from pipeline.issue.plan_approval import ask
 from pipeline.run_context import RunContext
 from safety.avoidance_gates import build_request, default_options
 
@@ -26,6 +25,13 @@ _WHAT_ELSE = "The agent does not get on by itself, and the same attempt would fa
 _REST_LEFT = "The agent left a part of a task undone. What shall it do otherwise?"
 _LACKING = "the tests seem to fail for what the place where they run lacks, which is hardly for the code to mend"
 _UNSURE = "the tests fail, and nobody is sure enough how to mend that"
+_, _CONDITIONS, *_REST = default_options(_NAME, "the run ends; what it made stays as it is")
+_WITH_WORDS = Option(
+    command=_CONDITIONS.command.replace("conditions", "what to do"), effect="it tries once more, with your words"
+)
+_OPTIONS = (Option(command=f"/forge approve {_NAME}", effect="it tries once more"), _WITH_WORDS, *_REST)
+_GO_ON = "it goes on without that, and says so in the pull request"
+_FINISH_OPTIONS = (_WITH_WORDS, Option(command=f"/forge reject {_NAME} reason", effect=_GO_ON), *_REST[1:])
 
 
 @dataclass(frozen=True)
@@ -64,8 +70,6 @@ class HelpGate:
     async def may_finish(self, work: str, attempt: int, task: Task, left: str) -> bool:
         """Whether a person lets an agent try once more what it left undone; otherwise the run goes on without that.
 
-        Nobody is asked about what an earlier version of Forge proposed without a question.
-
         :param work: names the piece.
         :param left: what is not done, and why, in the agent's words.
         :raises WaitingForGate: nobody answered yet.
@@ -77,20 +81,8 @@ class HelpGate:
             _NAME, Phase.implementation, subject, _REST_LEFT, [reason], configuration, options=_FINISH_OPTIONS
         )
         request = request.model_copy(update={"needs_words": True})
-        gate = await self.context.journal.step("ask about the rest", self._open_before_proposal, request, work)
-        if gate is None:
-            return False
-        if gate.is_waiting:
-            raise WaitingForGate(gate)
+        gate = await ask(self.context, "ask about the rest", self._open, request, work)
         return gate.state is GateState.approved
-
-    async def _open_before_proposal(self, request: GateRequest, work: str) -> Gate | None:
-        context = self.context
-        known = await gates.list_for_run(context.database, context.run.id)
-        was_asked = any(gate.request.subject == request.subject for gate in known)
-        if not was_asked and await outbox.find_proposal(context.database, context.run.id) is not None:
-            return None
-        return await self._open(request, work)
 
     async def ask_to_go_untested(self, baseline: Baseline) -> Gate:
         """The answer to whether the run shall go on although its tests show nothing.
@@ -100,9 +92,8 @@ class HelpGate:
         subject, reasons = digest(_NAME, "untested", baseline.commit), baseline_texts.list_reasons(baseline)
         options = default_options(_NAME, "the run ends, and nothing is changed")
         prompt, configuration = baseline_texts.PROMPT, self.configuration
-        return await self._ask(
-            build_request(_NAME, Phase.planning, subject, prompt, reasons, configuration, options=options)
-        )
+        request = build_request(_NAME, Phase.planning, subject, prompt, reasons, configuration, options=options)
+        return await ask(self.context, "ask for help", self._open, request, "")
 
     async def _ask_for_help(
         self, phase: Phase, subject: str, reason: Reason, *, needs_words: bool = False, work: str = ""
@@ -114,14 +105,9 @@ class HelpGate:
         prompt = _WHAT_ELSE if needs_words else "The agent does not get on by itself. Shall it try once more?"
         options = _OPTIONS[1:] if needs_words else _OPTIONS
         request = build_request(_NAME, phase, subject, prompt, [reason], self.configuration, options=options)
-        gate = await self._ask(request.model_copy(update={"needs_words": needs_words}), work)
+        request = request.model_copy(update={"needs_words": needs_words})
+        gate = await ask(self.context, "ask for help", self._open, request, work)
         return gate.state is GateState.approved
-
-    async def _ask(self, request: GateRequest, work: str = "") -> Gate:
-        gate = await self.context.journal.step("ask for help", self._open, request, work)
-        if gate.is_waiting:
-            raise WaitingForGate(gate)
-        return gate
 
     async def _open(self, request: GateRequest, work: str) -> Gate:
         context = self.context
@@ -135,23 +121,3 @@ def _list_problems(to_fix: Sequence[RequiredFix]) -> tuple[Reason, ...]:
     more = len(to_fix) - len(named)
     texts = [*(" ".join(text.split())[:_LONGEST_PROBLEM] for text in named), *([f"{more} more"] if more > 0 else [])]
     return tuple(Reason(code="help.problem", text=text) for text in texts)
-
-
-_, _CONDITIONS, *_REST = default_options(_NAME, "the run ends; what it made stays as it is")
-_FINISH_OPTIONS = (
-    Option(
-        command=_CONDITIONS.command.replace("conditions", "what to do"), effect="it tries once more, with your words"
-    ),
-    Option(
-        command=f"/forge reject {_NAME} reason",
-        effect="it goes on without that, and says so in the pull request",
-    ),
-    *_REST[1:],
-)
-_OPTIONS = (
-    Option(command=f"/forge approve {_NAME}", effect="it tries once more"),
-    Option(
-        command=_CONDITIONS.command.replace("conditions", "what to do"), effect="it tries once more, with your words"
-    ),
-    *_REST,
-)

@@ -10,17 +10,16 @@ from domain.config.configuration import Configuration
 from domain.github.conversation import AskedIssue, Issue, IssueComment
 from domain.globs import matches
 from domain.review.reading import Conventions
-from domain.runs.baseline import Baseline
+from domain.runs.earlier_tests import Baseline
 from domain.runs.plan import Plan, RatedPlan, count_versions
 from domain.runs.run import ReasonCode, Trigger
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.budgets import model_answers
 from memory.repositories import permits
-from memory.runs import checkpoints, outbox, runs
+from memory.runs import checkpoints, model_answers, outbox, runs
 from memory.runs.checkpoints import PastPlan
 from messages import plan as plan_texts
-from pipeline.gates.askers import HeardWords, list_askers, load_heard
+from pipeline.gates.authorship import HeardWords, list_askers, load_heard
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import load_start_configuration
 from workspace.snapshot import Snapshot
@@ -168,7 +167,9 @@ async def _build_task(
     host, run = context.services.host, context.run
     said = [each.comment for each in heard.comments]
     ranked = sorted(said, key=lambda each: (each.author_association not in _MEMBER_ASSOCIATIONS, -each.id))
-    roles = await _load_roles(context, [(issue.author_login, issue.author_id), *map(_get_author, ranked)])
+    roles = await _load_roles(
+        context, [(issue.author_login, issue.author_id), *((each.author_login, each.author_id) for each in ranked)]
+    )
 
     def write(by: Issue | IssueComment, writers: tuple[int, ...]) -> AuthoredText:
         role = roles.get(by.author_id, "none")
@@ -209,10 +210,6 @@ async def _load_roles(context: RunContext, authors: Sequence[tuple[str, int | No
     asked = list(known.items())[-_MAX_AUTHORS:]
     repository, host = context.run.repository, context.services.host
     return {account: await host.permission(repository, login, account) for account, login in asked}
-
-
-def _get_author(comment: IssueComment) -> tuple[str, int | None]:
-    return comment.author_login, comment.author_id
 
 
 def list_top_level(snapshot: Snapshot, never_send: Sequence[str]) -> tuple[str, ...]:

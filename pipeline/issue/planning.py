@@ -5,20 +5,18 @@ from collections.abc import Sequence
 from agents.coding.planner import build_agent, build_assignment
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.loop.loop import Done, Stopped, Stuck, run_agent
-from domain.review.review import RiskLevel
-from domain.runs.baseline import Baseline
+from domain.config.configuration import Configuration
+from domain.runs.earlier_tests import Baseline
 from domain.runs.plan import Plan, Planned, RatedPlan
 from domain.runs.run import Phase, ReasonCode, RunState, Trigger
 from domain.text.redaction import redact_outgoing
-from memory.budgets import model_answers
-from memory.runs import checkpoints
+from memory.runs import checkpoints, model_answers
 from messages import plan as plan_texts
-from pipeline.durable.steps import run_outside_journal
+from pipeline.durable.journal import run_outside_journal
 from pipeline.issue.baseline import establish_baseline
 from pipeline.issue.issue_input import IssueRunInput, PlannedIssue, load_snapshot
-from pipeline.issue.run_end import RunEnd, end_unfinished, end_without_model
-from pipeline.model_calls.agent_journal import AgentSteps
-from pipeline.model_calls.budgeted import BudgetedCalls
+from pipeline.issue.status_comment import RunEnd, end_unfinished, end_without_model
+from pipeline.model_calls.budgeted import AgentSteps, BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask
 from pipeline.model_calls.memories import RecallTopic
 from pipeline.run_context import RunContext
@@ -48,43 +46,37 @@ async def make_plan(context: RunContext, issue: IssueRunInput) -> PlannedIssue |
     baseline = await establish_baseline(context, issue)
     if isinstance(baseline, RunEnd):
         return baseline
-    plan = await context.journal.step("is it planned", _load_plan, context)
-    if plan is None:
-        ended = await _plan_or_keep(context, issue, baseline)
-        if ended is not None:
-            return ended
-        plan = await context.journal.step("is it planned", _load_plan, context)
-        assert plan is not None  # it was saved
+    plan = await context.journal.step("is it planned", load_plan, context)
+    if plan is not None:
+        return PlannedIssue(issue, plan, baseline)
+    made = issue.kept or await _make_plan(context, issue, baseline)
+    if isinstance(made, RunEnd):
+        return made
+    plan = await context.journal.step("keep the plan", save_plan, context, issue.configuration, made)
     return PlannedIssue(issue, plan, baseline)
 
 
-async def post_plan(context: RunContext, planned: PlannedIssue) -> None:
-    """Post the plan in a comment of its own."""
-    await context.journal.step("post the plan", _post_comment, context, planned)
-
-
-async def _plan_or_keep(context: RunContext, issue: IssueRunInput, baseline: Baseline | None) -> RunEnd | None:
-    if issue.kept is None:
-        return await _plan_and_save(context, issue, baseline)
-    await context.journal.step("keep the plan", _save_plan, context, issue, issue.kept)
-    return None
-
-
-async def _plan_and_save(context: RunContext, issue: IssueRunInput, baseline: Baseline | None) -> RunEnd | None:
-    """How the run ends, if the planner made no plan."""
+async def _make_plan(context: RunContext, issue: IssueRunInput, baseline: Baseline | None) -> Plan | RunEnd:
+    """The plan, or how the run ends without one."""
     model = context.services.models.choose(ModelTier.strong)
     if isinstance(model, Unusable):
         return end_without_model(model.reason)
     match await run_planner(context, issue, baseline, model):
         case Done(Planned(plan=Plan() as plan)):
-            await context.journal.step("keep the plan", _save_plan, context, issue, plan)
-            return None
+            return plan
         case Done(Planned(nothing_to_do=str() as why)):
             return await _post_nothing_to_do(context, why)
         case Done(planned):
             return await _post_questions(context, planned.questions)
         case unfinished:
             return await end_unfinished(context, unfinished)
+
+
+async def _post_nothing_to_do(context: RunContext, why: str) -> RunEnd:
+    plans_only = context.run.trigger is Trigger.plan
+    text = plan_texts.render_nothing_to_do(why, plans_only=plans_only, spent=await context.load_cost())
+    await context.journal.step("post that there is nothing to do", context.status.post, "nothing to do", text)
+    return RunEnd(RunState.completed, ReasonCode.unchanged, plan_texts.NOTHING_TO_DO)
 
 
 async def _post_questions(context: RunContext, questions: Sequence[str]) -> RunEnd:
@@ -102,24 +94,24 @@ async def _ask(context: RunContext, questions: Sequence[str], text: str) -> None
     await context.status.post("questions", text)
 
 
-async def _post_nothing_to_do(context: RunContext, why: str) -> RunEnd:
-    plans_only = context.run.trigger is Trigger.plan
-    text = plan_texts.render_nothing_to_do(why, plans_only=plans_only, spent=await context.load_cost())
-    await context.journal.step("post that there is nothing to do", context.status.post, "nothing to do", text)
-    return RunEnd(RunState.completed, ReasonCode.unchanged, plan_texts.NOTHING_TO_DO)
-
-
-async def _load_plan(context: RunContext) -> RatedPlan | None:
-    return await checkpoints.load_plan(context.database, context.run)
-
-
-async def _save_plan(context: RunContext, issue: IssueRunInput, plan: Plan) -> RiskLevel:
-    rated = rate_plan(plan, issue.configuration.paths)
-    await checkpoints.save_plan(context.database, context.run, rated, context.now())
-    return rated.level
+async def post_plan(context: RunContext, planned: PlannedIssue) -> None:
+    """Post the plan in a comment of its own."""
+    await context.journal.step("post the plan", _post_comment, context, planned)
 
 
 async def _post_comment(context: RunContext, planned: PlannedIssue) -> None:
     spent = await context.load_cost()
     text = plan_texts.render_comment(planned.plan, version=planned.input.version, spent=spent)
     await context.status.post("plan", text)
+
+
+async def load_plan(context: RunContext) -> RatedPlan | None:
+    """The plan of the run, if there is one yet."""
+    return await checkpoints.load_plan(context.database, context.run)
+
+
+async def save_plan(context: RunContext, configuration: Configuration, plan: Plan) -> RatedPlan:
+    """Keep a plan with its risk."""
+    rated = rate_plan(plan, configuration.paths)
+    await checkpoints.save_plan(context.database, context.run, rated, context.now())
+    return rated

@@ -4,21 +4,23 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.testing import missing_tests
+from agents.testing import coverage
 from domain.github.conversation import Issue
 from domain.github.pull_requests import ChangeRequest, PullRequest
 from domain.review.findings import Finding, Severity
 from domain.review.review import Conclusion, Review
 from domain.runs.earlier_tests import EarlierTest
 from domain.runs.next_step import MAX_SEND_BACKS, HeadOwner, PullRequestState, ReviewState, SendBack, VerificationState
+from domain.runs.patches import RequiredFix
 from domain.runs.run import Phase, ReasonCode, Run, RunState
-from domain.runs.task_result import RequiredFix
 from domain.runs.testing import SuiteVerdict
 from memory.runs import checkpoints, runs
 from messages import pull_request as pull_request_texts
+from messages import tests as test_texts
 from messages.pull_request import VerifiedResult
-from pipeline.issue.built_change import BuiltChange
-from pipeline.issue.test_result import HeadTestResult
+from pipeline.gates.ask import list_conditions
+from pipeline.issue.draft_commits import BuiltChange
+from pipeline.issue.head_examination import HeadTestResult
 from pipeline.publishing import pull_requests
 from pipeline.publishing.publisher import write_once
 from pipeline.run_context import RunContext
@@ -30,9 +32,10 @@ _FIXED_FROM = Severity.warning.rank  # on; people decide about the rest
 
 
 @dataclass(frozen=True)
-class PullRequestStateLoader:
-    """The state of one pull request.
+class OwnPullRequest:
+    """The pull request that a run opened.
 
+    :param context: of the run.
     :param number: of the pull request.
     """
 
@@ -62,11 +65,6 @@ class PullRequestStateLoader:
         tested = None if kept is None else HeadTestResult.model_validate(kept)
         return tested if tested is not None and tested.head == head else None
 
-    async def find_review_run(self, head: str) -> Run | None:
-        """The newest run of the review on a head."""
-        past = await runs.list_for_pull_request(self.context.database, self.context.run.repository.id, self.number)
-        return next((each.run for each in past if each.run.head_sha == head), None)
-
     async def is_approved(self, head: str) -> bool:
         """Whether the review of a head approved it, and nobody who may write asks for changes."""
         reviewed = (await self._load_review_state(head)).get("reviewed")
@@ -74,6 +72,62 @@ class PullRequestStateLoader:
             return False
         state = await self._add_change_requests(PullRequestState(is_open=True, reviewed=reviewed), head)
         return state.reviewed is ReviewState.approved
+
+    async def build_result(self, head: str, tested: HeadTestResult | None, send_backs: int) -> VerifiedResult:
+        """The result of a head for the description: open findings and tests."""
+        last = await self._find_review_run(head)
+        review = None if last is None else await checkpoints.load_review(self.context.database, last)
+        covered = None if tested is None else tested.run.diff_coverage
+        return VerifiedResult(
+            left=[f"{each.where} {each.rule}" for each in (review.findings if review else ())],
+            tests="" if tested is None else test_texts.render_outcome(tested.run).title,
+            coverage=None if covered is None else covered.share,
+            send_backs=send_backs,
+            conditions=await list_conditions(self.context.services, self.context.run, proposed=True),
+        )
+
+    async def write_result(self, head: str, result: VerifiedResult) -> None:
+        """Write the result into the description; people's words in it stay."""
+        host, repository, number = self.context.services.host, self.context.run.repository, self.number
+
+        async def write() -> int:
+            live = await host.issue(repository, number)
+            body = await self._add_to_description(live, result)
+            if body is not None:
+                await pull_requests.describe(self.context.services, repository, number, live.title, body)
+            return number
+
+        await write_once(self.context.services, self.context.run, f"result {head}", "description", write)
+
+    async def mark_ready(self, head: str, result: VerifiedResult, step: str, text: str) -> bool:
+        """End the draft, write the result, and show below the issue how the run ended, all in one request.
+
+        :param step: names the last state of the comment below the issue.
+        :param text: of that comment.
+        :returns: False, and nothing is written, if the pull request is closed or its head is another.
+        """
+        live = await self.context.services.host.pull_request(self.context.run.repository, self.number)
+        if not live.is_open or live.head_sha != head:
+            return False
+
+        async def write() -> int:
+            return await self._write_ready(result, step, text)
+
+        await write_once(self.context.services, self.context.run, f"ready {head}", "pull_request_state", write)
+        return True
+
+    async def _write_ready(self, result: VerifiedResult, step: str, text: str) -> int:
+        host, repository, number = self.context.services.host, self.context.run.repository, self.number
+        body = await self._add_to_description(await host.issue(repository, number), result)
+        edit = await self.context.status.build_edit(text)
+        if await pull_requests.mark_ready(self.context.services, repository, number, body, edit):
+            await self.context.status.record_shown(step, edit)
+        return number
+
+    async def _add_to_description(self, live: Issue, result: VerifiedResult) -> str | None:
+        """The description with the result; None if it stays the same."""
+        body = pull_request_texts.add_result(live.body, result, await self.context.load_cost())
+        return None if body is None or body == live.body else body
 
     async def _load_live_state(self, built: BuiltChange) -> PullRequestState:
         live = await self.context.services.host.pull_request(self.context.run.repository, self.number)
@@ -104,13 +158,18 @@ class PullRequestStateLoader:
         return reviewed
 
     async def _load_review_state(self, head: str) -> dict[str, object]:
-        last = await self.find_review_run(head)
+        last = await self._find_review_run(head)
         if last is None or last.reason is ReasonCode.superseded:
             return {}
         review = await checkpoints.load_review(self.context.database, last)
         reviewed = _judge_review(last, review)
         to_fix = _list_to_fix(review) if review is not None and reviewed is ReviewState.changes else ()
         return {"reviewed": reviewed, "to_fix": to_fix}
+
+    async def _find_review_run(self, head: str) -> Run | None:
+        """The newest run of the review on a head."""
+        past = await runs.list_for_pull_request(self.context.database, self.context.run.repository.id, self.number)
+        return next((each.run for each in past if each.run.head_sha == head), None)
 
 
 def _judge_tests(tested: HeadTestResult | None, send_backs: Sequence[SendBack]) -> dict[str, object]:
@@ -127,7 +186,7 @@ def _judge_tests(tested: HeadTestResult | None, send_backs: Sequence[SendBack]) 
         }
     if tested.weakened:
         return {"tested": VerificationState.failed, "to_fix": tested.weakened}
-    asked_before = any(each.rule == missing_tests.MISSING for sent_back in send_backs for each in sent_back.to_fix)
+    asked_before = any(each.rule == coverage.MISSING for sent_back in send_backs for each in sent_back.to_fix)
     is_exhausted = sum(each.phase is Phase.testing for each in send_backs) >= MAX_SEND_BACKS[Phase.testing]
     if tested.missing and not asked_before and not is_exhausted:
         return {"tested": VerificationState.failed, "to_fix": tested.missing}
@@ -203,57 +262,3 @@ def _build_fix(finding: Finding, test: EarlierTest | None) -> RequiredFix:
         demanded=() if test is None else test.demanded,
         output="" if test is None else test.output,
     )
-
-
-@dataclass(frozen=True)
-class PullRequestResult:
-    """The result in one pull request.
-
-    :param context: of the run that opened it.
-    """
-
-    context: RunContext
-    number: int
-
-    async def write(self, head: str, result: VerifiedResult) -> None:
-        """Write the result into the description; people's words in it stay."""
-        host, repository, number = self.context.services.host, self.context.run.repository, self.number
-
-        async def write() -> int:
-            live = await host.issue(repository, number)
-            body = await self._add_to_description(live, result)
-            if body is not None:
-                await pull_requests.describe(self.context.services, repository, number, live.title, body)
-            return number
-
-        await write_once(self.context.services, self.context.run, f"result {head}", "description", write)
-
-    async def mark_ready(self, head: str, result: VerifiedResult, step: str, text: str) -> bool:
-        """End the draft, write the result, and show below the issue how the run ended, all in one request.
-
-        :param step: names the last state of the comment below the issue.
-        :param text: of that comment.
-        :returns: False, and nothing is written, if the pull request is closed or its head is another.
-        """
-        live = await self.context.services.host.pull_request(self.context.run.repository, self.number)
-        if not live.is_open or live.head_sha != head:
-            return False
-
-        async def write() -> int:
-            return await self._write_ready(result, step, text)
-
-        await write_once(self.context.services, self.context.run, f"ready {head}", "pull_request_state", write)
-        return True
-
-    async def _write_ready(self, result: VerifiedResult, step: str, text: str) -> int:
-        host, repository, number = self.context.services.host, self.context.run.repository, self.number
-        body = await self._add_to_description(await host.issue(repository, number), result)
-        edit = await self.context.status.build_edit(text)
-        if await pull_requests.mark_ready(self.context.services, repository, number, body, edit):
-            await self.context.status.record_shown(step, edit)
-        return number
-
-    async def _add_to_description(self, live: Issue, result: VerifiedResult) -> str | None:
-        """The description with the result; None if it stays the same."""
-        body = pull_request_texts.add_result(live.body, result, await self.context.load_cost())
-        return None if body is None or body == live.body else body

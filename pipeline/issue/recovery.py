@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from agents.coding.recovery import RecoveryTask, build_recovery_task
 from domain.config.configuration import Configuration
 from domain.gates import Choice, Gate, GateState, digest
-from domain.ids import new_id
 from domain.runs import recovery
 from domain.runs.patches import ChangeSet
 from domain.runs.recovery import AgentMake, Caught, HiddenFailure, RecoveryAttempt, RecoveryOutcome
 from domain.runs.run import Phase, ReasonCode, RunState
-from memory.budgets import model_answers
-from memory.runs import checkpoints, outbox, recoveries
+from domain.value import new_id
+from memory.runs import checkpoints, model_answers, recoveries
 from messages import recovery as texts
 from messages import tests as test_texts
-from pipeline.gates.ask import WaitingForGate, open_gate
+from pipeline.gates.ask import open_gate
 from pipeline.issue.avoidance import find_hidden_failures
 from pipeline.issue.coding.work_item import WorkItem, describe_recent
-from pipeline.issue.run_end import RunEnd
-from pipeline.issue.test_result import HeadTestResult
+from pipeline.issue.head_examination import HeadTestResult
+from pipeline.issue.plan_approval import ask
+from pipeline.issue.status_comment import RunEnd
 from pipeline.run_context import RunContext, run_while_current
 from safety.gates import build_request
 
@@ -44,8 +44,7 @@ async def _describe_tests(context: RunContext, item: WorkItem) -> str:
     return "not run yet" if base is None else f"of the base {base.passed} passed, {len(base.failing)} failed"
 
 
-_FIRST = "looks for what is hidden"  # a key among the answers, as the one below; stored
-_CLEAN = "nothing is hidden in {}"
+_CLEAN = "nothing is hidden in {}"  # a key among the answers
 
 
 @dataclass(frozen=True)
@@ -82,8 +81,7 @@ class Recoveries:
         :param said: the agent's answer.
         """
         caught = Caught(work=item.work, tried=item.key, hidden=(), said=said, change=whole.digest, agent=agent)
-        is_planned = item.sent_back is None
-        return await self.context.journal.step("look for what is hidden", self._look, caught, whole, is_planned)
+        return await self.context.journal.step("look for what is hidden", self._look, caught, whole)
 
     async def begin(self, attempt: RecoveryAttempt, item: WorkItem) -> RecoveryAttempt | RunEnd:
         """The attempt with its strategy, once people let it begin where they are asked; how the run ends if not.
@@ -92,9 +90,7 @@ class Recoveries:
         """
         if attempt.is_made:
             return attempt
-        gate = await self.context.journal.step("ask how to recover", self._ask, attempt, item)
-        if gate.is_waiting:
-            raise WaitingForGate(gate)
+        gate = await ask(self.context, "ask how to recover", self._ask, attempt, item)
         answered = await self.context.journal.step("keep how to recover", self._keep_answer, attempt, gate)
         return answered if gate.state is GateState.approved else await self._end(gate)
 
@@ -112,25 +108,25 @@ class Recoveries:
         past = await self._load_past()
         return self._find(past, caught) or await self._keep(caught, past)
 
-    async def _look(self, caught: Caught, whole: ChangeSet, is_planned: bool) -> RecoveryAttempt | None:
+    async def _look(self, caught: Caught, whole: ChangeSet) -> RecoveryAttempt | None:
+        context, clean = self.context, _CLEAN.format(caught.change)
         past = await self._load_past()
         known = self._find(past, caught)
         if known is not None:
             return known
-        is_new = await self._is_new(caught, is_planned=is_planned)
-        hidden = await self._find_hidden(whole) if is_new else ()
+        was_clean = await model_answers.find(context.database, context.run, clean) is not None
+        hidden: tuple[HiddenFailure, ...] | None = ()
+        if not was_clean:
+            looking = find_hidden_failures(context, self.configuration, whole)
+            hidden = await run_while_current(context.services, context.run, looking)
         if hidden is None:
             return None
         if hidden:
             return await self._keep(caught.model_copy(update={"hidden": hidden}), past)
-        await recoveries.mark_mended(self.context.database, self.context.run.id, caught.work)
-        if is_new:
-            await self._note(_CLEAN.format(caught.change))
+        await recoveries.mark_mended(context.database, context.run.id, caught.work)
+        if not was_clean:
+            await model_answers.keep(context.database, context.run, clean, {}, context.now())
         return None
-
-    async def _find_hidden(self, whole: ChangeSet) -> tuple[HiddenFailure, ...] | None:
-        looking = find_hidden_failures(self.context, self.configuration, whole)
-        return await run_while_current(self.context.services, self.context.run, looking)
 
     async def _ask(self, attempt: RecoveryAttempt, item: WorkItem) -> Gate:
         context, earlier = self.context, await self._load_earlier(attempt)
@@ -179,24 +175,6 @@ class Recoveries:
         )
         await recoveries.add(self.context.database, run, attempt, [each.id for each in related[-1:] if each.is_made])
         return attempt
-
-    async def _is_new(self, caught: Caught, *, is_planned: bool) -> bool:
-        """Whether it was not looked at before: what is proposed already stays as it is, whatever a later version sees.
-
-        :param is_planned: a task of the plan.
-        """
-        database, run = self.context.database, self.context.run
-        first = await model_answers.find(database, run, _FIRST)
-        if first is None:
-            is_proposed = await outbox.find_proposal(database, run.id) is not None
-            first = {"is_proposed": is_proposed}
-            await self._note(_FIRST, is_proposed=is_proposed)
-        if is_planned and first["is_proposed"]:
-            return False
-        return await model_answers.find(database, run, _CLEAN.format(caught.change)) is None
-
-    async def _note(self, key: str, **facts: bool) -> None:
-        await model_answers.keep(self.context.database, self.context.run, key, facts, self.context.now())
 
     async def _load_past(self) -> Sequence[RecoveryAttempt]:
         run = self.context.run

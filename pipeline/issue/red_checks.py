@@ -7,15 +7,18 @@ from datetime import timedelta
 import structlog
 
 from agents.testing import actions
+from domain.config.configuration import Configuration
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.checks import SLUG, TESTING_EVENTS, FailingCheck, WorkflowRun
+from domain.runs.output_lines import pick_telling_line
+from domain.runs.patches import RED_CHECK, RequiredFix
 from domain.runs.run import RepositoryRef, Run
 from domain.runs.testing import TestRun
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.budgets import model_answers
 from memory.repositories import permits
-from memory.runs import outbox
+from memory.runs import model_answers, outbox
+from pipeline.automation.level import load_level
 from pipeline.checkout import find_base
 from pipeline.context import Services
 from pipeline.publishing.publisher import NO_ID, write_once
@@ -37,6 +40,7 @@ _LONGEST_SELECTION = 1_000
 _AGAIN = "rerun"  # the kind of write
 _MOST_READ = 5  # checks whose log and annotations are read
 _LONGEST_SAID = 6_000  # characters of one check
+_LONGEST_END = 1_600  # characters of what it demands, beside the line that tells most
 _FAILED = "what failed once"  # a key in the database
 _NOT_AGAIN = "What failed was not run again to see whether it is flaky: {why}."
 
@@ -46,13 +50,12 @@ class WorkflowResults:
     """The workflows on one head.
 
     :param check: its creation is the moment from which the waiting time counts.
-    :param level: the automation level here.
     :param is_asked: whether a person asked for the test.
     """
 
     context: RunContext
     check: HeadTestCheck
-    level: int
+    configuration: Configuration
     is_asked: bool = False
 
     async def load(self) -> TestRun | None:
@@ -113,8 +116,10 @@ class WorkflowResults:
 
     async def _may_run_again(self) -> bool:
         """Nothing is begun in a paused repository, nor unasked at automation level 0."""
-        pauser = await permits.find_pauser(self.context.database, self.context.run.repository)
-        return pauser is None and (self.is_asked or self.level > 0)
+        services, repository = self.context.services, self.context.run.repository
+        if await permits.find_pauser(services.database, repository) is not None:
+            return False
+        return self.is_asked or await load_level(services, repository.id, self.configuration.ladder) > 0
 
     async def _has_waited(self, long: timedelta, step: str = "", kind: str = "check") -> bool:
         """Whether so much time passed since a write, by default the creation of the check."""
@@ -135,6 +140,12 @@ class RedCheck(Value):
     app: str = ""
     said: str = ""
     by: tuple[int, ...] = ()
+
+    def build_fix(self) -> RequiredFix:
+        """What it demands: the line of it that tells most, and its end."""
+        end = self.said[-_LONGEST_END:].strip() or "It is red, and says nothing."
+        message = "\n".join(dict.fromkeys([pick_telling_line(self.said.strip() or end), end]))
+        return RequiredFix(path="", rule=f"{RED_CHECK}{self.name}", message=message, edited_by=self.by)
 
 
 class RedChecks(Value):

@@ -1,21 +1,48 @@
-"""Shows in the comment of an issue's run how far it is, what it waits for and how it ended."""
+"""How the run of an issue ends, and what its comment shows until then."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from domain.gates import Gate, digest
+from agents.loop.loop import Stopped, Stuck
+from domain.errors import ForgeError
+from domain.gates import Gate, GateState, digest
+from domain.money import Refusal
 from domain.runs.plan import HeldContract
-from domain.runs.run import ReasonCode, Run
+from domain.runs.run import ReasonCode, Run, RunState
 from memory.runs import outbox
 from messages import plan as plan_texts
 from messages.plan import StepState
 from messages.pull_request import Progress
 from pipeline.context import Services
 from pipeline.issue.issue_input import PlannedIssue
-from pipeline.issue.run_end import RunEnd
 from pipeline.publishing.issue_comment import IssueStatus
 from pipeline.run_context import RunContext
 from safety.plan_risk import needs_approval
+
+REFUSAL_REASONS = {
+    GateState.rejected: ReasonCode.gate_rejected,
+    GateState.expired: ReasonCode.gate_timeout,
+    GateState.void: ReasonCode.gate_rejected,
+}
+"""Why a run ends after such an answer to its gate."""
+
+
+@dataclass(frozen=True)
+class RunEnd:
+    """How a run ends.
+
+    :param text: of its comment.
+    :param detail: why, in one sentence, where the reason alone does not say it.
+    :param why: the same where it is no issue that is told of it.
+    :param asked: what people are asked first; empty for nothing.
+    """
+
+    state: RunState
+    reason: ReasonCode
+    text: str
+    detail: str = ""
+    why: str = ""
+    asked: str = ""
 
 
 class StatusComment:
@@ -93,3 +120,28 @@ async def is_end_shown(services: Services, run: Run) -> bool:
 def name_final_step(reason: ReasonCode) -> str:
     """The name of the comment's last state; stored."""
     return f"ended {reason}"
+
+
+async def end_unfinished(context: RunContext, unfinished: Stuck | Stopped) -> RunEnd:
+    """The end of a run whose agent is stuck, or was stopped by a limit or an error."""
+    spent = await context.load_cost()
+    match unfinished:
+        case Stuck(why):
+            return RunEnd(RunState.failed, ReasonCode.stuck, plan_texts.report_stuck(why, spent=spent), why=why)
+        case Stopped(_, Refusal() as refusal):
+            text = plan_texts.report_refusal(refusal, spent=spent)
+            return RunEnd(RunState.failed, ReasonCode.breaker, text, why=plan_texts.explain_refusal(refusal))
+        case Stopped(why):
+            text = plan_texts.report_failure(ForgeError(why), context.run.id, spent=spent)
+            return RunEnd(RunState.failed, ReasonCode.error, text, why=why)
+
+
+async def end_rejected(context: RunContext, gate: Gate) -> RunEnd:
+    """The end of a run that people did not let go on."""
+    text = plan_texts.report_rejection(gate, spent=await context.load_cost())
+    return RunEnd(RunState.failed, REFUSAL_REASONS[gate.state], text)
+
+
+def end_without_model(why: str) -> RunEnd:
+    """The end of a run that has no model to ask."""
+    return RunEnd(RunState.failed, ReasonCode.error, plan_texts.no_model(why), why, why)

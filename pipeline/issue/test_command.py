@@ -7,28 +7,26 @@ from structlog.contextvars import bound_contextvars
 
 from domain.config.configuration import Configuration
 from domain.errors import ForgeError, Superseded
-from domain.review.review import Conclusion, RiskLevel
+from domain.review.review import RiskLevel
 from domain.runs.run import RepositoryRef, Run
 from domain.value import Value
 from memory.repositories import permits
 from memory.runs import checkpoints, runs
 from messages import tests as test_texts
 from messages.review import CheckText
+from pipeline.config.loading import load_live
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.queues import enqueue
-from pipeline.durable.workflows import TEST
+from pipeline.durable.queues import TEST, enqueue
 from pipeline.issue.avoidance import AvoidanceTerms, load_terms
 from pipeline.issue.head_test_news import HeadTestNews
 from pipeline.issue.testing import HeadTester
 from pipeline.publishing.test_check import HeadTestCheck, close_checks
 from pipeline.run_context import RunContext
-from pipeline.verdicts.settings import load_configuration
 
 _PAUSES = (1, 2, 4, 8, 15, 30)
 """Minutes between two checks of workflows; an hour in all."""
 
-# Patches; stored.
 
 log = structlog.get_logger(__name__)
 
@@ -83,9 +81,9 @@ class HeadTest:
                 known.configuration,
                 head,
                 occasion,
+                known.terms,
                 is_beside_run=True,
                 why_all=known.why_all,
-                terms=known.terms,
             )
             asks = known.configuration.review.may_ask_model
             return await self._test_until_done(tester, known.level, asks=asks)
@@ -112,7 +110,7 @@ class HeadTest:
         services, run = self._context.services, self._context.run
         review = await checkpoints.load_review(services.database, run)
         level = RiskLevel.high if review is None else review.risk.level_unasked
-        configuration = (await load_configuration(services, run)).configuration
+        configuration = (await load_live(services, run.repository)).configuration
         paused_by = await permits.find_pauser(services.database, run.repository)
         terms = await load_terms(services.database, run, configuration)
         why_all = test_texts.UNREVIEWED if review is None else ""
@@ -122,7 +120,7 @@ class HeadTest:
         services, run = self._context.services, self._context.run
         check = HeadTestCheck(services, run, run.head_sha, self._occasion)
         try:
-            await self._context.journal.step("give up", check.give_up, text, Conclusion.action_required)
+            await self._context.journal.step("give up", check.give_up, text)
         except Superseded:
             return await self._close()
         except ForgeError as error:

@@ -3,7 +3,6 @@
 from domain.errors import ForgeError
 from domain.gates import Gate
 from domain.runs.run import Phase, ReasonCode, Run, RunState, Trigger
-from memory.gates import gates
 from messages import plan as plan_texts
 from messages.pull_request import Progress
 from pipeline.context import Services
@@ -14,10 +13,9 @@ from pipeline.issue.draft_commits import DraftCommits
 from pipeline.issue.issue_input import IssueRunInput, PlannedIssue, read_issue
 from pipeline.issue.plan_approval import approve_plan
 from pipeline.issue.planning import make_plan, post_plan
-from pipeline.issue.run_end import RunEnd
-from pipeline.issue.status_comment import StatusComment
+from pipeline.issue.status_comment import RunEnd, StatusComment
 from pipeline.publishing import test_check
-from pipeline.runs.lifecycle import RunWorkflow
+from pipeline.runs.lifecycle import RunWorkflow, enter_phase, leave_phase
 from pipeline.runs.status import close_status
 
 
@@ -33,13 +31,13 @@ class IssueRun(RunWorkflow):
         issue = await self._journal.step("read the issue", read_issue, self._context)
         if issue.paused_by is not None or not issue.is_open:
             return await self._end(_refuse_to_start(issue))
-        await self._enter_phase(Phase.planning)
+        await enter_phase(self._context, Phase.planning)
         planned = await make_plan(self._context, issue)
         if isinstance(planned, RunEnd):
             return await self._end(planned)
         if self._run.trigger is Trigger.plan:
             await post_plan(self._context, planned)
-            await self._leave_phase(Phase.planning)
+            await leave_phase(self._context, Phase.planning)
             return await self._end(RunEnd(RunState.completed, ReasonCode.planned, ""))
         return await self._carry_out(planned, answered)
 
@@ -73,7 +71,7 @@ class IssueRun(RunWorkflow):
     async def _end(self, ended: RunEnd) -> str:
         """End the run, and show that in its comment."""
         await self._comment.show_end(ended)
-        await self._journal.step("finish", self._finish, ended)
+        await self._journal.step("finish", self._settle, ended.state, ended.reason, ended.detail)
         self._is_over = True
         return ended.reason.value
 
@@ -85,13 +83,6 @@ class IssueRun(RunWorkflow):
         asked = await show_gates(self._services, self._run)  # an answer may have started this execution
         await self._context.status.show_progress("begun", Progress(), self._context.progress.post_later)
         return sum(not gate.is_waiting for gate in asked)
-
-    async def _finish(self, ended: RunEnd) -> None:
-        """End the run and void its gates, which would block its pull request."""
-        services, run = self._services, self._run
-        if await gates.void(services.database, run.id, (), "settled", services.clock.now()):
-            await show_gates(services, run)
-        await self._move(ended.state, ended.reason, ended.detail)
 
     async def _show_waiting(self, gate: Gate) -> None:
         await self._comment.show_waiting(gate)

@@ -13,8 +13,7 @@ from memory.repositories import addresses
 from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.queues import enqueue
-from pipeline.durable.workflows import CONSOLIDATE
+from pipeline.durable.queues import CONSOLIDATE, enqueue
 from safety import memory_consolidation as deciding
 from safety.memory_consolidation import ConsolidationPlan
 
@@ -83,8 +82,7 @@ class ConsolidationRun:
         if where is None:
             return MemorySettings()
         try:
-            ceilings = services.ceilings.of_configuration
-            loaded = await loading.load(services.host, services.database, where, ceilings)
+            loaded = await loading.load_live(services, where)
         except ForgeError as error:
             log.warning("consolidation.usual", repository=self._repository_id, error=str(error))
             return MemorySettings()

@@ -18,15 +18,14 @@ from domain.errors import ForgeError, Superseded
 from domain.gates import digest
 from domain.runs.run import Phase, Run
 from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
-from memory.budgets import model_answers
+from memory import reservations
 from memory.learned import memories, reflections
-from memory.reservations import reservations
+from memory.runs import model_answers
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.learning.reflection_input import ReflectionInput, load_input
 from pipeline.model_calls.budget import build_side_budget
-from safety.learning_screening import screen_learnings
-from safety.reflection_triggers import Moment
+from safety.learning_screening import Moment, screen_learnings
 
 log = structlog.get_logger(__name__)
 

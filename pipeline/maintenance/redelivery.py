@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 import structlog
 
 from domain.errors import Forbidden, ForgeError, NotFound, Unprocessable
-from domain.github.deliveries import DeliveryAttempt
-from domain.ids import new_id
+from domain.github.installations import DeliveryAttempt
 from domain.ports import Clock, DeliveryLog
+from domain.value import new_id
 from memory.db.engine import Database
 from memory.deliveries import deliveries, redelivery
 from memory.deliveries.redelivery import LogLease
-from safety.redelivery import TOO_OLD, DoubtfulDelivery, RedeliveryStep, list_doubtful, plan_redelivery
+from safety.github_limits import TOO_OLD, DoubtfulDelivery, RedeliveryStep, list_doubtful, plan_redelivery
 
 log = structlog.get_logger(__name__)
 

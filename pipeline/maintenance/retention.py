@@ -1,4 +1,4 @@
-"""Removes old rows, journals and mirrors once an hour."""
+"""Removes old rows, journals and mirrors once an hour, and at once the data of repositories that Forge lost."""
 
 import asyncio
 import contextlib
@@ -8,11 +8,13 @@ from datetime import datetime, timedelta
 import structlog
 from dbos import DBOS
 
-from domain.errors import CodeAccessError
+from domain.errors import CodeAccessError, Forbidden, NotFound
+from memory.learned import memories, memory_file
 from memory.process import sessions
 from memory.reports import metric_days, retention
 from memory.reports.retention import CODE_RETENTION
-from memory.repositories import addresses
+from memory.repositories import addresses, configurations, welcomes
+from memory.runs import checkpoints, contract_leases, runs
 from pipeline.context import Services
 
 log = structlog.get_logger(__name__)
@@ -49,19 +51,6 @@ class Retention:
                 await remove_copies(self._services, [each])
 
 
-async def remove_copies(services: Services, repository_ids: Sequence[int]) -> None:
-    """Remove this machine's copies of repositories.
-
-    :raises CodeAccessError: a mirror is in use by work that is about to end.
-    """
-    if services.toolbox.cache_warmer is not None:
-        for each in repository_ids:
-            await services.toolbox.cache_warmer.remove(each)
-    removed = [await services.mirrors.remove(each) for each in repository_ids]
-    if not all(removed):
-        raise CodeAccessError("The mirror of a repository that Forge lost is still in use.")
-
-
 async def remove_old(services: Services, now: datetime) -> dict[str, int]:
     """Remove data whose time is over; how much of each kind."""
     terms = await retention.load_terms(services.database)
@@ -93,24 +82,83 @@ async def _remove_old_journals(until: datetime) -> int:
         await asyncio.sleep(0)
 
 
+async def list_lost_repositories(
+    services: Services, installation_id: int, repository_ids: Sequence[int]
+) -> Sequence[int]:
+    """The repositories that an installation cannot see now: the event that told of it may be late.
+
+    :raises CodeHostError: GitHub does not answer.
+    """
+    try:
+        covered = await services.host.repository_ids(installation_id)
+    except (Forbidden, NotFound):  # suspended or uninstalled: it can see nothing
+        return repository_ids
+    return [each for each in repository_ids if each not in covered]
+
+
+async def purge(services: Services, installation_id: int, repository_ids: Sequence[int] | None) -> int:
+    """Remove code, prompts, leases, configurations, findings, gates and what was learned; of how many repositories.
+
+    The data of repositories that were transferred to another owner with the App stays. May be repeated. Audit, costs
+    and deliveries stay for their retention time (:mod:`memory.reports.retention`).
+
+    :param repository_ids: None: all of the installation.
+    :raises CodeAccessError: a mirror is in use by work that is about to end.
+    """
+    everything = repository_ids is None
+    if repository_ids is None:
+        ran = await runs.list_repositories(services.database, installation_id)
+        taught = await memories.list_repositories(services.database, installation_id)  # people can teach without a run
+        welcomed = await welcomes.list_repositories(services.database, installation_id)
+        repository_ids = sorted({*ran, *taught, *welcomed})
+    elsewhere = await runs.find_transferred(services.database, installation_id, repository_ids)  # they were transferred
+    repository_ids = [each for each in repository_ids if each not in elsewhere]
+    scopes = None if everything else repository_ids  # None: the organisation's, too
+    await configurations.purge(services.database, installation_id, scopes, elsewhere)
+    await checkpoints.purge(services.database, repository_ids)
+    await contract_leases.purge(services.database, repository_ids)
+    await memory_file.purge(services.database, installation_id, repository_ids)
+    await retention.forget_repositories(services.database, repository_ids)
+    await forget_journals(services, repository_ids)
+    await purge_copies(services, installation_id, repository_ids)
+    return len(repository_ids)
+
+
+async def purge_copies(services: Services, installation_id: int, repository_ids: Sequence[int]) -> None:
+    """Remove what can be fetched again if access returns: mirrors, downloads, stored configurations.
+
+    :raises CodeAccessError: a mirror is in use by work that is about to end.
+    """
+    await configurations.purge(services.database, installation_id, repository_ids)
+    await addresses.note_purged(
+        services.database, repository_ids, services.clock.now()
+    )  # for the processes of other machines
+    await remove_copies(services, repository_ids)
+
+
+async def remove_copies(services: Services, repository_ids: Sequence[int]) -> None:
+    """Remove this machine's copies of repositories.
+
+    :raises CodeAccessError: a mirror is in use by work that is about to end.
+    """
+    if services.toolbox.cache_warmer is not None:
+        for each in repository_ids:
+            await services.toolbox.cache_warmer.remove(each)
+    removed = [await services.mirrors.remove(each) for each in repository_ids]
+    if not all(removed):
+        raise CodeAccessError("The mirror of a repository that Forge lost is still in use.")
+
+
 async def forget_journals(services: Services, repository_ids: Sequence[int]) -> None:
     """Remove the journals of finished workflows of repositories that Forge lost; the others get too old later."""
     runs = await retention.list_lost_runs(services.database, repository_ids)
     deliveries = await retention.list_lost_deliveries(services.database, repository_ids)
-    for start in range(0, len(runs), _BATCH):
-        await _remove(await _list_finished([*runs[start : start + _BATCH]]))
-    for start in range(0, len(deliveries), _BATCH):
-        await _remove(await _list_finished([*deliveries[start : start + _BATCH]]))
-
-
-async def _list_finished(workflow_id_prefix: list[str]) -> Sequence[str]:
-    found = await DBOS.list_workflows_async(
-        workflow_id_prefix=workflow_id_prefix,
-        status=_FINISHED,
-        load_input=False,
-        load_output=False,
-    )
-    return [each.workflow_id for each in found]
+    for ids in (runs, deliveries):
+        for start in range(0, len(ids), _BATCH):
+            found = await DBOS.list_workflows_async(
+                workflow_id_prefix=[*ids[start : start + _BATCH]], status=_FINISHED, load_input=False, load_output=False
+            )
+            await _remove([each.workflow_id for each in found])
 
 
 async def _remove(workflow_ids: Sequence[str]) -> None:

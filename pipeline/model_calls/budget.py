@@ -12,13 +12,12 @@ from domain.money import BudgetExtension, Refusal
 from domain.runs.run import Phase, Run
 from domain.text.escaping import flatten_text
 from domain.verdicts import Reason
-from memory.budgets import model_answers
+from memory import gates, ledger
+from memory.call_facts import RunCallFacts
 from memory.db.engine import Connection
-from memory.gates import gates
-from memory.ledger import ledger
 from memory.repositories import permits
-from memory.reservations.call_facts import RunCallFacts
-from memory.reservations.reservations import PhaseBudget, ReservationCheck
+from memory.reservations import PhaseBudget, ReservationCheck
+from memory.runs import model_answers
 from pipeline.context import Services
 from pipeline.gates.ask import open_gate
 from pipeline.model_calls.guards import CallGuards

@@ -4,24 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from agents import reflection
-from agents.answers import answerer, reply_reader
+from agents import reflection, replies
+from agents.review import explanations
 from agents.review.model.questions import CONVENTIONS_KEY
 from domain.config.configuration import Configuration
 from domain.gates import BUDGET_GATES, Gate, GateDecision, GateState
 from domain.money import Refusal
 from domain.runs.run import Phase, Run
 from domain.verdicts import BreakerState, Check, Reason
-from memory.budgets.model_answers import ModelTurn
+from memory import ledger
+from memory.call_facts import RunCallFacts
 from memory.db.engine import Connection
-from memory.ledger import ledger
 from memory.repositories import permits
-from memory.reservations.call_facts import RunCallFacts
+from memory.runs.model_answers import ModelTurn
 from safety import breakers, guards
-from safety.guards import GuardLimits, TaskKind
-from safety.loop_detection import LoopStep
+from safety.guards import GuardLimits, LoopStep, TaskKind
 
-_SIDE_KEYS = (reflection.KEY, reply_reader.KEY, answerer.KEY, CONVENTIONS_KEY)
+_SIDE_KEYS = (reflection.KEY, replies.KEY, explanations.KEY, CONVENTIONS_KEY)
 """Prefixes of the keys of calls beside a run."""
 
 

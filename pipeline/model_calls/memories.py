@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agents.llm.context import PromptContext
-from agents.llm.embedding import embed
+from agents.llm.client import embed
 from agents.llm.models import Embedding
+from agents.reflection import PromptContext
 from domain.config.configuration import Configuration
-from domain.memories.memory import Memory, Use
+from domain.memories import Memory, Use
 from domain.ports import ModelBudget
 from domain.runs.run import Phase, Run
 from domain.text.redaction import redact_outgoing
@@ -15,7 +15,7 @@ from memory.learned import memories, recall, vectors
 from memory.learned.recall import RecalledMemory, RecallQuery
 from memory.learned.vectors import Vector
 from pipeline.context import Services
-from pipeline.gates.actor import load_authorship
+from pipeline.gates.authorship import load_authorship
 from pipeline.run_context import RunContext
 
 

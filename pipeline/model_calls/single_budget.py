@@ -1,10 +1,10 @@
 """The money and the calls of one review without a database: counted in this process, and gone with it."""
 
 from domain.config.configuration import Configuration
-from domain.ids import new_id
 from domain.money import CallOutcome, Receipt, Refusal, Reservation, Totals
 from domain.ports import ModelBudget
 from domain.runs.run import Phase
+from domain.value import new_id
 from safety.breakers import check_iterations
 from safety.call_admission import find_refusal, limits_of
 

@@ -8,7 +8,6 @@ import structlog
 from domain.commands import WrittenComment
 from domain.errors import CodeHostError, Halted, NotFound
 from domain.github.conversation import CommentKind, CommentRef, Reaction
-from domain.github.importance import Importance, use_importance
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
 from memory.runs import outbox
@@ -16,6 +15,7 @@ from messages import commands as command_texts
 from messages.commands import Answer
 from pipeline.context import Services
 from pipeline.publishing.publisher import answer_once, write_once
+from safety.github_limits import Importance, use_importance
 
 log = structlog.get_logger(__name__)
 

@@ -1,19 +1,36 @@
-"""Keeps GitHub's own record of a deployment, and ends deployments whose runs something else ended."""
+"""Shows a deployment on GitHub: in a check and a comment, and in GitHub's own record; ends what its run cannot end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from domain.deployments.deployment import Deployment, DeploymentState
-from domain.errors import CodeHostError, RateLimited
-from domain.github.deployments import HostDeploymentState
+from domain.deployments.deployment import CHECK_ID_PREFIX, Deployment, DeploymentState, Wish
+from domain.errors import CodeHostError, Forbidden, NotFound, RateLimited
+from domain.github.checks import Button, CheckRun, HostDeploymentState
+from domain.review.review import Conclusion
 from domain.runs.run import ReasonCode, Run
 from memory.deployments import deployments
-from memory.runs import runs, waits
+from memory.runs import outbox, runs, waits
 from messages import deployments as texts
 from messages.deployments import DeploymentReport
 from pipeline.context import Services
-from pipeline.publishing.deployment_check import DeploymentCheck
+from pipeline.publishing.checks import build_check, complete_check, ensure_check, update_check
+from pipeline.publishing.comments import ensure_comment
 from pipeline.publishing.publisher import write_once
+
+CONCLUSIONS = {
+    DeploymentState.asking: Conclusion.action_required,
+    DeploymentState.holding: Conclusion.action_required,
+    DeploymentState.healthy: Conclusion.success,
+    DeploymentState.unverified: Conclusion.neutral,
+    DeploymentState.degraded: Conclusion.neutral,
+    DeploymentState.rolled_back: Conclusion.failure,
+    DeploymentState.stopped: Conclusion.cancelled,
+    DeploymentState.failed: Conclusion.action_required,
+}
+_HOLD = Button(label="Hold", description="Stop before the next step", identifier=Wish.hold)
+_GO_ON = Button(label="Go on", description="Let the next step begin", identifier=Wish.go_on)
+_ROLL_BACK = Button(label="Roll back", description="Deploy what was there before", identifier=Wish.roll_back)
+_CREATION = "deployment"
 
 REPORTED = {
     DeploymentState.rolling_out: HostDeploymentState.in_progress,
@@ -27,6 +44,75 @@ REPORTED = {
     DeploymentState.failed: HostDeploymentState.error,
 }
 """What GitHub is told in each state; nothing in those that are missing."""
+
+
+@dataclass(frozen=True)
+class DeploymentCheck:
+    """The check and the comment of one deployment. Every method may be repeated and then changes nothing."""
+
+    services: Services
+    run: Run
+
+    async def open(self, report: DeploymentReport) -> None:
+        """Show that it was admitted.
+
+        :raises Superseded: it was ended.
+        """
+        await ensure_check(self.services, self.run, _CREATION, self._build(report))
+
+    async def show(self, report: DeploymentReport, step: str) -> None:
+        """Show where it stands, once for each step."""
+        await complete_check(self.services, self.run, _CREATION, f"deployment {step}", self._build(report))
+
+    async def find_url(self) -> str:
+        """Where people read it; empty if it is not there yet."""
+        check_id = await outbox.find_remote_id(self.services.database, self.run.id, _CREATION, "check")
+        if check_id is None:
+            return ""
+        return f"{self.services.host.clone_url(self.run.repository).removesuffix('.git')}/runs/{check_id}"
+
+    async def show_progress(self, report: DeploymentReport) -> None:
+        """Show the newest figures; see :class:`pipeline.publishing.publisher.ProgressUpdates`."""
+        await update_check(self.services, self.run, _CREATION, self._build(report))
+
+    async def comment_end(self, report: DeploymentReport, numbers: Sequence[int]) -> None:
+        """Tell on its pull request, and on the issue behind that, how it ended."""
+        for number in numbers:
+            marker = self.services.markers.make("deployment", f"{self.run.id} {number}")
+            where = self.run.model_copy(update={"number": number})
+            try:
+                text = texts.render_end(report, marker)
+                await ensure_comment(self.services, where, f"deployment ended {number}", marker, text)
+            except (Forbidden, NotFound):  # locked or deleted: the check says it
+                continue
+
+    async def close(self, report: DeploymentReport) -> None:
+        """Show that something else ended it, although it may not write any more."""
+        found = await self.services.host.find_check_run(self.run.repository, self.run.head_sha, self._external_id)
+        if found is not None:
+            await self.services.host.update_check_run(self.run.repository, found.id, self._build(report))
+
+    @property
+    def _external_id(self) -> str:
+        return f"{CHECK_ID_PREFIX}{self.run.id}"
+
+    def _build(self, report: DeploymentReport) -> CheckRun:
+        deployment, head = report.deployment, self.run.head_sha
+        name, text = texts.check_name(deployment.environment), texts.render_check(report)
+        status = "queued" if deployment.state is DeploymentState.queued else "in_progress"
+        check = build_check(name, head, self._external_id, text, CONCLUSIONS.get(deployment.state), status)
+        return check.model_copy(update={"buttons": _list_buttons(deployment)})
+
+
+def _list_buttons(deployment: Deployment) -> tuple[Button, ...]:
+    """GitHub shows them once a check is completed; before that there are the commands."""
+    state = deployment.state
+    back = (_ROLL_BACK,) if deployment.previous_sha else ()
+    if state is DeploymentState.holding:
+        return (_GO_ON, *back)
+    if state.is_there:
+        return back
+    return () if state.is_over or state.is_untouched or state is DeploymentState.rolling_back else (_HOLD, *back)
 
 
 @dataclass(frozen=True)
@@ -62,15 +148,7 @@ class GitHubRecord:
         github_id = await self._find_or_create(())
 
         async def write() -> int:
-            return await self.services.host.add_deployment_status(
-                self.run.repository,
-                github_id,
-                state,
-                description=description,
-                log_url=log_url,
-                environment_url=self.url,
-                auto_inactive=state is HostDeploymentState.success,
-            )
+            return await self._add_status(github_id, state, description, log_url)
 
         await write_once(self.services, self.run, f"{self.key} {step}", "deployment_status", write)
 
@@ -80,19 +158,22 @@ class GitHubRecord:
         if github_id is None:
             return
         try:
-            await self.services.host.add_deployment_status(
-                self.run.repository,
-                github_id,
-                state,
-                description=description,
-                log_url="",
-                environment_url="",
-                auto_inactive=False,
-            )
+            await self._add_status(github_id, state, description, "")
         except RateLimited:
             raise
         except CodeHostError:  # the check says it, too
             return
+
+    async def _add_status(self, github_id: int, state: HostDeploymentState, description: str, log_url: str) -> int:
+        return await self.services.host.add_deployment_status(
+            self.run.repository,
+            github_id,
+            state,
+            description=description,
+            log_url=log_url,
+            environment_url=self.url,
+            auto_inactive=state is HostDeploymentState.success,
+        )
 
     async def _find_or_create(self, required: Sequence[str]) -> int:
         host, repository, environment = self.services.host, self.run.repository, self.deployment.environment

@@ -9,17 +9,17 @@ import structlog
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.gates import CHECK_ID_PREFIX, Choice, Gate, GateState
 from domain.github.checks import Button, CheckRun
-from domain.github.importance import Importance, use_importance
 from domain.review.review import Conclusion
 from domain.runs.run import Run
 from domain.text.redaction import redact_outgoing
-from memory.gates import gates
+from memory import gates
 from messages import gates as gate_texts
 from messages.review import CheckText
 from pipeline.context import Services
-from pipeline.publishing.checks import complete_check, ensure_check
+from pipeline.publishing.checks import build_check, complete_check, ensure_check
 from pipeline.publishing.comments import ensure_comment
 from pipeline.publishing.publisher import NO_ID, write_once
+from safety.github_limits import Importance, use_importance
 
 log = structlog.get_logger(__name__)
 
@@ -159,16 +159,9 @@ async def _show_comment(services: Services, run: Run, gate: Gate, spent: int) ->
 
 
 def _build_check(gate: Gate, text: CheckText) -> CheckRun:
-    return CheckRun(
-        name=gate_texts.check_name(gate.name),
-        head_sha=gate.check_head or gate.head_sha,
-        external_id=f"{CHECK_ID_PREFIX}{gate.id}",
-        status="completed",
-        title=redact_outgoing(text.title),
-        summary=redact_outgoing(text.summary),
-        conclusion=_CONCLUSIONS[gate.state],
-        buttons=_list_buttons(gate),
-    )
+    name, head_sha = gate_texts.check_name(gate.name), gate.check_head or gate.head_sha
+    check = build_check(name, head_sha, f"{CHECK_ID_PREFIX}{gate.id}", text, _CONCLUSIONS[gate.state])
+    return check.model_copy(update={"buttons": _list_buttons(gate)})
 
 
 def _list_buttons(gate: Gate) -> tuple[Button, ...]:

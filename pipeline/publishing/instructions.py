@@ -11,7 +11,7 @@ from domain.errors import ForgeError
 from domain.gates import Gate
 from domain.github.conversation import CommentKind
 from domain.runs.run import Run
-from domain.slash.commands import (
+from domain.slash import (
     AddressThreads,
     AskFix,
     Mend,
@@ -22,13 +22,13 @@ from domain.slash.commands import (
     WriteTests,
 )
 from domain.value import Value
-from memory.budgets import model_answers
 from memory.db.engine import Database
-from messages import addressing
+from memory.runs import model_answers
 from messages import gates as gate_texts
 from messages import instructions as texts
-from messages.code_answers import quote_question
+from messages import updates
 from messages.commands import Answer, name_command
+from messages.descriptions import quote_question
 from messages.run_page import name_trigger
 from pipeline.context import Services
 from pipeline.publishing import comments
@@ -98,7 +98,7 @@ class Instruction(Value):
         """What is asked for in words; empty where the command says it."""
         match self.asked:
             case AddressThreads():
-                return addressing.WORDS
+                return updates.WORDS
             case TextCommand() | TakeBaseIn():
                 return self.asked.text or ""
             case _:

@@ -13,19 +13,18 @@ from domain.github.conversation import CommentEdit
 from domain.runs.run import RepositoryRef, Run, RunState, Trigger
 from domain.text.escaping import inline_code
 from domain.text.redaction import redact_outgoing
-from memory.budgets import model_answers
+from memory import reservations
 from memory.db.engine import Database
-from memory.reservations import reservations
-from memory.runs import checkpoints, outbox, runs, work_checkpoints
-from messages import baseline as baseline_texts
+from memory.runs import checkpoints, model_answers, outbox, runs, work_checkpoints
 from messages import checkpoints as checkpoint_texts
+from messages import earlier_tests as baseline_texts
 from messages import plan as plan_texts
 from messages import pull_request as pull_request_texts
 from messages.pull_request import Progress
 from pipeline.context import Services
 from pipeline.publishing.comments import ensure_comment
 from pipeline.publishing.publisher import PostLater, answer_once, post_progress_once, write_once
-from safety.checkpoint_limits import find_exceeded
+from safety.notices import find_exceeded
 from safety.plan_risk import needs_approval
 
 _LOOKED_BACK = timedelta(days=7)

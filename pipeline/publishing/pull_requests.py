@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
+from typing import Literal
 
 import structlog
 
@@ -11,13 +12,13 @@ from domain.github.conversation import CommentEdit
 from domain.github.pull_requests import Merged, MergeObstacle, NotMerged, Queued
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
+from domain.value import Value
 from memory.deliveries import pushes
 from memory.runs import outbox
 from pipeline.context import Services
 from pipeline.publishing.publisher import NO_ID, Find, write_once
-from workspace.commits import CannotCommit
+from workspace.commits import BranchMoved, CannotCommit, Pushed, PushRejected
 from workspace.mirror import Mirror
-from workspace.push_result import BranchMoved, Pushed, PushRejected
 
 log = structlog.get_logger(__name__)
 
@@ -80,6 +81,23 @@ class NotOpened(ForgeError):
     """GitHub did not take a pull request. Nothing happened."""
 
 
+class PushResult(Value):
+    """The result of a push; in journals.
+
+    :param branch: another name than the wanted one if that was taken.
+    :param said: the remote's reason, if it refused.
+    """
+
+    outcome: Literal["pushed", "moved", "refused"]
+    branch: str
+    said: str = ""
+
+    @property
+    def is_pushed(self) -> bool:
+        """Whether the commit is on the branch, perhaps below commits of people."""
+        return self.outcome == "pushed"
+
+
 async def push_once(
     services: Services,
     run: Run,
@@ -92,7 +110,7 @@ async def push_once(
     is_pushed: Callable[[], Awaitable[bool]],
     for_accounts: Collection[int],
     beside: Collection[str] = (),
-) -> Pushed | BranchMoved | PushRejected:
+) -> PushResult:
     """Move a branch forward to a commit, once; to the one that GitHub signed in its place, if it does.
 
     :param sha: of a commit that Forge made on top of the run's head.
@@ -120,7 +138,9 @@ async def push_once(
     try:
         await write_once(services, run, step, PUSH, push, find=find)
     except _NotPushed as error:
-        return error.outcome
+        if isinstance(error.outcome, BranchMoved):
+            return PushResult(outcome="moved", branch=branch)
+        return PushResult(outcome="refused", branch=branch, said=error.outcome.said)
     now, before = services.clock.now(), await find_signed(services, run.repository, expected or run.head_sha)
     head = await find_signed(services, run.repository, sha)
     people = sorted({*for_accounts} - {AN_APP})
@@ -128,7 +148,7 @@ async def push_once(
     if AN_APP in for_accounts:
         made.append(Push(head, before, AN_APP, Pusher.app, now))
     await pushes.note(services.database, run.repository, made)
-    return Pushed()
+    return PushResult(outcome="pushed", branch=branch)
 
 
 async def open_once(
@@ -142,13 +162,7 @@ async def open_once(
 
     async def create() -> int:
         base = (await services.host.default_branch(run.repository)).name
-        try:
-            made = await services.host.open_pull_request(
-                run.repository, branch, base, redact_outgoing(title), redact_outgoing(body), draft=draft
-            )
-        except (Forbidden, Unprocessable) as error:
-            raise NotOpened(error.message, error.advice) from error
-        return made.number
+        return await _open(services, run, branch, base, title, body, draft=draft)
 
     return await write_once(services, run, "propose", outbox.PULL_REQUEST, create, find=find)
 
@@ -166,17 +180,19 @@ async def open_fix_once(services: Services, run: Run, branch: str, base: str, ti
 
     async def create() -> int:
         known = await find()  # an earlier run's, of the same fix
-        if known is not None:
-            return known
-        try:
-            made = await services.host.open_pull_request(
-                run.repository, branch, base, redact_outgoing(title), redact_outgoing(body), draft=False
-            )
-        except (Forbidden, Unprocessable) as error:
-            raise NotOpened(error.message, error.advice) from error
-        return made.number
+        return known or await _open(services, run, branch, base, title, body, draft=False)
 
     return await write_once(services, run, f"open {branch}", FIX_PULL_REQUEST, create, find=find)
+
+
+async def _open(services: Services, run: Run, branch: str, base: str, title: str, body: str, *, draft: bool) -> int:
+    try:
+        made = await services.host.open_pull_request(
+            run.repository, branch, base, redact_outgoing(title), redact_outgoing(body), draft=draft
+        )
+    except (Forbidden, Unprocessable) as error:
+        raise NotOpened(error.message, error.advice) from error
+    return made.number
 
 
 async def describe(services: Services, repository: RepositoryRef, number: int, title: str, body: str) -> None:

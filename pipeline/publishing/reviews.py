@@ -1,28 +1,153 @@
-"""Posts reviews and their inline comments, and settles the threads of these."""
+"""Posts reviews and their inline comments, with a run and without one, and settles the threads of these."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 import structlog
 
 from domain.errors import Behind, NotFound, Unprocessable
-from domain.github.pull_requests import DraftReview, InlineComment
-from domain.review.findings import Severity
-from domain.review.inline_comments import Remark, group_remarks
-from domain.review.review import Review
+from domain.github.pull_requests import DraftReview, InlineComment, ReviewEvent
+from domain.ports import CodeHost
+from domain.review.findings import Finding, Severity
+from domain.review.review import Remark, Review, group_remarks
 from domain.runs.run import RepositoryRef, Run
+from domain.text.escaping import Markers
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.findings import findings
+from memory import findings
 from memory.process import halts
 from memory.runs import outbox
 from messages import earlier_tests as earlier_texts
 from messages import inline_comments as comment_texts
 from messages import review as review_texts
+from messages import single_review as texts
 from pipeline.context import Services
 from pipeline.publishing.publisher import Find, require_current, write_once
 
 log = structlog.get_logger(__name__)
+
+_KIND = "single"
+_ANY = f"<!-- forge:{_KIND}:"
+_MARKERS = Markers(b"a review without a server")
+"""No key is kept between two reviews, so a marker counts only under the account that posts."""
+
+
+class SinglePosted(Value):
+    """What was posted.
+
+    :param comments: how many inline comments were added.
+    :param named: the findings that have a comment now, also an earlier one.
+    :param is_new: false if the review of this head was there already; its text was then brought up to date.
+    :param note: what people should know about it, in sentences.
+    """
+
+    review_id: int
+    comments: int
+    named: tuple[Finding, ...]
+    is_new: bool
+    note: str = ""
+
+
+async def post_single_review(
+    host: CodeHost, repository: RepositoryRef, number: int, review: Review, most: int, event: ReviewEvent
+) -> SinglePosted:
+    """Post the review of a head, or bring the text of the one that is there up to date.
+
+    Findings with a comment of an earlier review by the same account get no second one.
+
+    :param most: inline comments at most.
+    :param event: what the review is to GitHub; a comment where GitHub does not let this account say more.
+    :raises CodeHostError: if GitHub lets the token post nothing, or cannot be reached. It may have been posted.
+    """
+    marker = _MARKERS.make(_KIND, review.head_sha)
+    own = [each for each in await host.own_remarks(repository, number, with_reviews=True) if _ANY in each.body]
+    there = next((each for each in own if marker in each.body), None)
+    others = [each.id for each in own if each is not there]
+    before = await _filter_named(host, repository, number, others, review)
+    if there is not None:
+        here = await _filter_named(host, repository, number, [there.id], review)
+        body = _render_body(review, (*before, *here), len(before), marker, "")
+        if body != there.body:
+            await host.edit_review(repository, number, there.id, body)
+        return SinglePosted(review_id=there.id, comments=0, named=(*before, *here), is_new=False)
+    remarks = choose_inline(review, {finding.fingerprint for finding in before}, most)
+    return await _SinglePost(host, repository, number, review, before, marker).post(remarks, event)
+
+
+async def _filter_named(
+    host: CodeHost, repository: RepositoryRef, number: int, reviews: Sequence[int], review: Review
+) -> list[Finding]:
+    """The findings that have a comment in these reviews."""
+    bodies: list[str] = []
+    for review_id in reviews:
+        with suppress(NotFound):  # a comment below the pull request that quotes a marker
+            bodies += (await host.comments_of_review(repository, number, review_id)).values()
+    named = texts.list_named(bodies)
+    return [finding for finding in review.findings if finding.id in named]
+
+
+def _render_body(review: Review, named: Sequence[Finding], before: int, marker: str, note: str) -> str:
+    """:param named: the findings with a comment."""
+    known = {finding.fingerprint for finding in named}
+    listed = [finding for finding in review.findings if finding.fingerprint not in known]
+    return redact_outgoing(texts.render_single_body(review, listed, before, marker, note))
+
+
+@dataclass(frozen=True)
+class _SinglePost:
+    """One review on its way to GitHub."""
+
+    host: CodeHost
+    repository: RepositoryRef
+    number: int
+    review: Review
+    before: Sequence[Finding]
+    marker: str
+
+    async def post(self, remarks: Sequence[Remark], event: ReviewEvent) -> SinglePosted:
+        """Post it as wanted; where GitHub refuses that, as a comment; where it refuses positions, without them."""
+        ways = [(remarks, event, "")]
+        if event is not ReviewEvent.comment:
+            ways.append((remarks, ReviewEvent.comment, "GitHub did not let this account {}, so it comments only: {}"))
+        if remarks:
+            ways.append(((), ReviewEvent.comment, "GitHub did not accept the position of a comment."))
+        said = ""
+        refused: Unprocessable | None = None
+        for comments, kind, why in ways:
+            note = why.format(_DOES[event], said)
+            try:
+                return await self._create(comments, kind, note)
+            except Unprocessable as error:
+                refused, said = error, error.message
+        assert refused is not None  # there is at least one way
+        raise refused
+
+    async def _create(self, remarks: Sequence[Remark], event: ReviewEvent, note: str) -> SinglePosted:
+        new = [finding for remark in remarks for finding in remark]
+        named = (*self.before, *new)
+        draft = DraftReview(
+            head_sha=self.review.head_sha,
+            body=_render_body(self.review, named, len(self.before), self.marker, note),
+            comments=tuple(_build_comment(each, has_server=False) for each in remarks),
+            event=event,
+        )
+        review_id = await self.host.create_review(self.repository, self.number, draft)
+        return SinglePosted(review_id=review_id, comments=len(remarks), named=named, is_new=True, note=note)
+
+
+def _build_comment(remark: Remark, *, has_server: bool = True) -> InlineComment:
+    """:param has_server: answers to it are heard."""
+    start, end = remark[0].comment_lines
+    body = redact_outgoing(comment_texts.render_comment(remark, has_server=has_server))
+    return InlineComment(path=remark[0].path, start_line=start, line=end, body=body)
+
+
+_DOES = {
+    ReviewEvent.comment: "comment",
+    ReviewEvent.approve: "approve",
+    ReviewEvent.request_changes: "request changes",
+}
 
 
 class PostedReview(Value):
@@ -67,42 +192,6 @@ async def post_review(
     body = review_texts.render_body(review, inline, posted_before, marker)
     unplaced = review_texts.render_unplaced_body(review, inline, marker)
     return await _post(services, run, "review", remarks, marker, (body, unplaced), review_texts.tell_outcome(review))
-
-
-async def retell(services: Services, run: Run, tell: Callable[[str], str]) -> bool:
-    """Change the body of the run's review; whether the run posted one. May be repeated.
-
-    :param tell: the new body for the one that is there.
-    """
-    review_id = await outbox.find_remote_id(services.database, run.id, "review", "review")
-    if not review_id:
-        return False
-    await halts.require_none(services.database)
-    with suppress(NotFound):
-        body = await services.host.review_body(run.repository, run.number, review_id)
-        changed = tell(body)
-        if changed != body:
-            await services.host.edit_review(run.repository, run.number, review_id, changed)
-    return True
-
-
-async def retell_verdict(services: Services, run: Run, review: Review) -> None:
-    """Let the body of the run's review tell the verdict of now; may be repeated."""
-    told = review_texts.tell_outcome(review)
-    await retell(services, run, lambda body: review_texts.replace_outcome(body, told))
-
-
-async def post_lost_tests(services: Services, run: Run, review: Review, remarks: Sequence[Remark]) -> PostedReview:
-    """Post what the tests of before say, which is known only after the review is posted.
-
-    :param remarks: about tests that fail and that nothing stands in for.
-    """
-    marker = services.markers.make("earlier-tests", run.id)
-    inline = [finding for remark in remarks for finding in remark]
-    lost = () if review.earlier is None else review.earlier.lost
-    body = earlier_texts.render_lost_body(lost, marker)
-    unplaced = review_texts.render_unplaced_body(review, inline, marker)
-    return await _post(services, run, "earlier tests", remarks, marker, (body, unplaced))
 
 
 async def _post(
@@ -152,6 +241,42 @@ async def _post(
     except Behind:  # the verdict does not wait for that
         return PostedReview(told=told, review_id=review_id, comments=placed)
     return PostedReview(unposted=unplaced, told=told)
+
+
+async def retell(services: Services, run: Run, tell: Callable[[str], str]) -> bool:
+    """Change the body of the run's review; whether the run posted one. May be repeated.
+
+    :param tell: the new body for the one that is there.
+    """
+    review_id = await outbox.find_remote_id(services.database, run.id, "review", "review")
+    if not review_id:
+        return False
+    await halts.require_none(services.database)
+    with suppress(NotFound):
+        body = await services.host.review_body(run.repository, run.number, review_id)
+        changed = tell(body)
+        if changed != body:
+            await services.host.edit_review(run.repository, run.number, review_id, changed)
+    return True
+
+
+async def retell_verdict(services: Services, run: Run, review: Review) -> None:
+    """Let the body of the run's review tell the verdict of now; may be repeated."""
+    told = review_texts.tell_outcome(review)
+    await retell(services, run, lambda body: review_texts.replace_outcome(body, told))
+
+
+async def post_lost_tests(services: Services, run: Run, review: Review, remarks: Sequence[Remark]) -> PostedReview:
+    """Post what the tests of before say, which is known only after the review is posted.
+
+    :param remarks: about tests that fail and that nothing stands in for.
+    """
+    marker = services.markers.make("earlier-tests", run.id)
+    inline = [finding for remark in remarks for finding in remark]
+    lost = () if review.earlier is None else review.earlier.lost
+    body = earlier_texts.render_lost_body(lost, marker)
+    unplaced = review_texts.render_unplaced_body(review, inline, marker)
+    return await _post(services, run, "earlier tests", remarks, marker, (body, unplaced))
 
 
 async def record_comments(
@@ -216,10 +341,3 @@ async def dismiss_approval(services: Services, run: Run, review_id: int, text: s
     await halts.require_none(services.database)
     await services.host.dismiss_approval(run.repository, run.number, review_id, text)
     await outbox.record_withdrawal(services.database, run, review_id, services.clock.now())
-
-
-def _build_comment(remark: Remark) -> InlineComment:
-    start, end = remark[0].comment_lines
-    return InlineComment(
-        path=remark[0].path, start_line=start, line=end, body=redact_outgoing(comment_texts.render_comment(remark))
-    )

@@ -6,12 +6,11 @@ from domain.github.checks import CheckRun, CheckRunRef
 from domain.review.review import Conclusion
 from domain.runs.run import Run
 from domain.runs.testing import SuiteVerdict
-from domain.text.redaction import redact_outgoing
 from memory.runs import outbox
 from messages import tests as test_texts
 from messages.review import CheckText
 from pipeline.context import Services
-from pipeline.publishing.checks import complete_check, ensure_check, update_check
+from pipeline.publishing.checks import build_check, complete_check, ensure_check, update_check
 
 CONCLUSIONS = {
     SuiteVerdict.passed: Conclusion.success,
@@ -39,13 +38,13 @@ class HeadTestCheck:
 
         :raises Superseded: if another run owns the pull request or issue.
         """
-        check = self._build_check("queued", test_texts.QUEUED, None)
-        await ensure_check(self.services, self.run, self._creation_step, check, self._head_test)
+        check = self._build_check(test_texts.QUEUED, status="queued")
+        await ensure_check(self.services, self.run, self.step_name("queued"), check, self._head_test)
 
     async def show_progress(self, doing: str) -> None:
-        """Show what the tests do now: see :class:`pipeline.publishing.progress.ProgressUpdates`."""
-        check = self._build_check("in_progress", test_texts.render_progress(doing), None)
-        await update_check(self.services, self.run, self._creation_step, check, self._head_test)
+        """Show what the tests do now: see :class:`pipeline.publishing.publisher.ProgressUpdates`."""
+        check = self._build_check(test_texts.render_progress(doing))
+        await update_check(self.services, self.run, self.step_name("queued"), check, self._head_test)
 
     async def conclude(self, verdict: SuiteVerdict, text: CheckText, *, needs_person: bool = False) -> None:
         """Show the result.
@@ -53,12 +52,11 @@ class HeadTestCheck:
         :param needs_person: whether a person has to look at it, although the tests passed.
         """
         asks = needs_person and verdict is SuiteVerdict.passed
-        conclusion = Conclusion.action_required if asks else CONCLUSIONS[verdict]
-        await self._update(outbox.TESTED, "completed", text, conclusion)
+        await self._complete(outbox.TESTED, text, Conclusion.action_required if asks else CONCLUSIONS[verdict])
 
-    async def give_up(self, text: CheckText, conclusion: Conclusion) -> None:
+    async def give_up(self, text: CheckText) -> None:
         """Complete the check without a result."""
-        await self._update("given up", "completed", text, conclusion)
+        await self._complete("given up", text, Conclusion.action_required)
 
     @property
     def external_id(self) -> str:
@@ -70,38 +68,24 @@ class HeadTestCheck:
 
         :param by: the person who stopped them; empty if it was something else.
         """
-        return self._build_check("completed", test_texts.render_cancelled(by), Conclusion.cancelled)
+        return self._build_check(test_texts.render_cancelled(by), Conclusion.cancelled)
 
     def step_name(self, name: str) -> str:
         """The name of one of its writes in the outbox."""
         return outbox.name_test_step(self.head, self.occasion, name)
 
     @property
-    def _creation_step(self) -> str:
-        return self.step_name("queued")
-
-    @property
     def _head_test(self) -> outbox.TestedHead:
         return outbox.TestedHead(self.head, self.occasion)
 
-    async def _update(self, step: str, status: str, text: CheckText, conclusion: Conclusion | None) -> None:
-        check = self._build_check(status, text, conclusion)
-        name = self.step_name(step)
-        await complete_check(self.services, self.run, self._creation_step, name, check, self._head_test)
+    async def _complete(self, step: str, text: CheckText, conclusion: Conclusion) -> None:
+        check, creation = self._build_check(text, conclusion), self.step_name("queued")
+        await complete_check(self.services, self.run, creation, self.step_name(step), check, self._head_test)
 
-    def _build_check(self, status: str, text: CheckText, conclusion: Conclusion | None) -> CheckRun:
-        return CheckRun.model_validate(
-            {
-                "name": test_texts.CHECK_NAME,
-                "head_sha": self.head,
-                "external_id": self.external_id,
-                "status": status,
-                "title": redact_outgoing(text.title),
-                "summary": redact_outgoing(text.summary),
-                "text": redact_outgoing(text.text),
-                "conclusion": conclusion,
-            }
-        )
+    def _build_check(
+        self, text: CheckText, conclusion: Conclusion | None = None, status: str = "in_progress"
+    ) -> CheckRun:
+        return build_check(test_texts.CHECK_NAME, self.head, self.external_id, text, conclusion, status)
 
 
 async def list_open_tests(services: Services, run: Run) -> list[outbox.TestedHead]:

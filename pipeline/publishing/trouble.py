@@ -20,11 +20,9 @@ from domain.commands import (
 )
 from domain.errors import Forbidden, ForgeError
 from domain.gates import digest
-from domain.github.checks import CheckRun
 from domain.review.review import Conclusion
 from domain.runs.run import REVIEW_CHECK, RepositoryRef
-from domain.text.redaction import redact_outgoing
-from memory.gates import gates
+from memory import gates
 from memory.runs import runs
 from messages import deliveries as texts
 from messages.review import CheckText
@@ -142,13 +140,5 @@ async def _update(
     found = await services.host.find_check_run(repository, head, guid)
     if found is None:
         return
-    check = CheckRun(
-        name=REVIEW_CHECK,
-        head_sha=head,
-        external_id=guid,
-        status="completed",
-        title=redact_outgoing(text.title),
-        summary=redact_outgoing(text.summary),
-        conclusion=conclusion,
-    )
+    check = checks.build_check(REVIEW_CHECK, head, guid, text, conclusion)
     await services.host.update_check_run(repository, found.id, check)

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from agents.llm.ask import ModelAnswer, Question
-from agents.llm.context import PromptContext
+from agents.reflection import PromptContext
 from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.effort import ReadingEffort
 from agents.review.layers import CheckedChange
+from agents.review.looking_up import list_evidence, show_evidence
 from agents.review.model.layer import (
     build_second_look,
     extract_broken,
@@ -14,13 +15,12 @@ from agents.review.model.layer import (
     keep_sure,
     read_earlier_verdicts,
 )
-from agents.review.model.look_ups import list_evidence, show_evidence
 from agents.review.model.related import RelatedCode
 from agents.review.syntax import drop_unfit
 from agents.toolbox import Toolbox
-from domain.config.review import ReviewSettings
+from domain.config.sections import ReviewSettings
 from domain.globs import matches
-from domain.memories.memory import Memory
+from domain.memories import Memory
 from domain.review.avoidance import CERTAIN, RULE
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, Severity, place_on_diff

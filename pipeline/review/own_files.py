@@ -8,9 +8,9 @@ from domain.runs.run import Run
 from pipeline.checkout import fetch_mirror
 from pipeline.config import check, memory_file, parsing
 from pipeline.config.check import ConfigCheck, check_configuration
+from pipeline.config.loading import load_live
 from pipeline.context import Services
-from pipeline.publishing import run_check
-from pipeline.verdicts.settings import load_configuration
+from pipeline.publishing import checks
 
 
 def list_own(paths: Collection[str]) -> list[str]:
@@ -26,7 +26,7 @@ async def check_files(services: Services, run: Run, touched: Sequence[str]) -> C
     at_head = await (await fetch_mirror(services, run)).read(run.head_sha, touched)
     found: list[ConfigCheck] = []
     if parsing.PATH in touched:
-        loaded = await load_configuration(services, run)
+        loaded = await load_live(services, run.repository)
         ceilings = services.ceilings.of_configuration
         there = at_head.get(parsing.PATH)
         allowed = services.notices.list_allowed(run.repository)
@@ -38,5 +38,5 @@ async def check_files(services: Services, run: Run, touched: Sequence[str]) -> C
     if not found:
         return Conclusion.success
     shown = memory_file.merge_checks(found)
-    await run_check.show_configuration(services, run, shown.conclusion, shown.text, shown.annotations)
+    await checks.show_configuration(services, run, shown.conclusion, shown.text, shown.annotations)
     return shown.conclusion

@@ -11,37 +11,23 @@ from agents.llm.models import LanguageModel
 from agents.review.layers import CheckedChange
 from agents.review.model.proof import ProofDraft, apply_proofs, is_too_long, list_provable, read_draft
 from agents.review.model.questions import QuestionPlan
-from agents.testing.reproduction.endings import EndingKind
-from agents.testing.reproduction.run import WrittenTest, run_reproduction, try_with, write_again
+from agents.testing.reproduction.run import EndingKind, WrittenTest, run_reproduction, try_with, write_again
 from agents.testing.tester import Tester
 from domain.gates import digest
-from domain.review.findings import Finding, remove_place
+from domain.review.findings import Finding, Proof, ProofOutcome, remove_place
 from domain.review.identity import find_again
-from domain.review.proof import Proof, ProofOutcome
 from domain.text.redaction import holds_secret
-from domain.value import Value
 from messages import proofs as texts
 from messages.review import render_progress
 from pipeline.model_calls.budgeted import BudgetedCalls
-from pipeline.publishing import run_check
+from pipeline.publishing import checks
 from pipeline.review.proof_plan import ProofTask, find_obstacle, plan_proofs
+from pipeline.review.reading import ProvedFindings
 from pipeline.run_context import RunContext, run_while_current
 from pipeline.verdicts.settings import RunSettings
 from safety.autofix import apply_all
 
 _LEAST = 1.0  # seconds that a test is given
-
-
-class ProvedFindings(Value):
-    """The findings with what running showed of them.
-
-    :param answers: of the model, to be counted.
-    :param told: for the check's details; may be empty.
-    """
-
-    findings: tuple[Finding, ...]
-    answers: tuple[ModelAnswer, ...] = ()
-    told: str = ""
 
 
 @dataclass(frozen=True)
@@ -193,7 +179,7 @@ class ModelProofs:
     async def _tell(self, _doing: str) -> None:
         """Show in the check, in a moment, that a claim is tried out."""
         text = render_progress(texts.TRYING_OUT)
-        write = partial(run_check.show_so_far, self._context.services, self._context.run, text)
+        write = partial(checks.show_so_far, self._context.services, self._context.run, text)
         self._context.progress.post_later(write)
 
 

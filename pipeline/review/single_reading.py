@@ -1,23 +1,18 @@
 """Layer 3 of one review without a run: a model reads the whole change, and nothing of its answers is kept."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from agents.llm.ask import ModelAnswer, ask, choose_after
+from pydantic import BaseModel
+
+from agents.llm.ask import ModelAnswer, Question, ask
 from agents.llm.models import LanguageModel, Models, Unusable
+from agents.loop.loop import LookUpLimits
 from agents.review.effort import EFFORTS, ReadingEffort
 from agents.review.layers import CheckedChange, ModelPart, skip_model
-from agents.review.looking_up import DirectSteps, ReadableCode, ask_looking_up
-from agents.review.model.layer import (
-    Intent,
-    Report,
-    ReviewQuestion,
-    Verdicts,
-    keep_confirmed,
-    show_cells,
-)
+from agents.review.looking_up import DirectSteps, ReadableCode, ReviewAnswer, ask_looking_up
+from agents.review.model.layer import Intent, QuestionPlan, ReviewQuestion, show_cells
 from agents.review.model.proof import list_provable
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
@@ -25,16 +20,9 @@ from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
 from messages import proofs as texts
 from pipeline.model_calls.single_budget import SingleBudget
-from pipeline.review.conventions import hold_against_conventions, read_at
-from pipeline.review.look_ups import choose_limits
-from pipeline.review.model_answers import (
-    assess_answers,
-    drop_unfit_suggestions,
-    load_evidence,
-    weigh_claims,
-)
-from pipeline.review.model_part import add_proofs, build_model_part
-from pipeline.review.question_plan import PreparedQuestions, Shown, explain_look_ups, plan_questions
+from pipeline.review.model_answers import AssessedAnswers, assess_answers, drop_unfit_suggestions, load_evidence
+from pipeline.review.question_plan import PreparedQuestions, Shown, explain_look_ups, plan_questions, read_at
+from pipeline.review.reading import ModelReading, ProvedFindings
 from pipeline.review.surroundings import HeadCode, find_surroundings
 from safety.containment import CodeOrigin
 from workspace.objects import Objects
@@ -74,59 +62,19 @@ class SingleReading:
         change, versions = show_cells(change, await code.versions(change.files))
         prepared = await self._prepare(checked, change, versions, code)
         budget = SingleBudget(self.configuration)
-        answers: list[ModelAnswer] = []
-        for question in prepared.plan.questions:
-            asking = self._read(checked, prepared, question, choose_after(model, answers), budget, answers, code)
-            answers.append(await asking)
-        beside = partial(ask, model=choose_after(model, answers), budget=budget)
-        prepared, on_conventions = await hold_against_conventions(prepared, beside, beside)
-        evidence = await load_evidence(code, checked.head_sha, answers, self.configuration.review)
-        told = on_conventions.about_change
-        assessed = await asyncio.to_thread(
-            assess_answers, checked, prepared, answers, change, versions, (), self._effort, told, evidence
+        return await _DirectReading(self.configuration, model, self, checked, change, versions, code, budget).read(
+            prepared
         )
-        assessed = await drop_unfit_suggestions(assessed, versions, self.toolbox, self.origin)
-        kept, unchecked = assessed.candidates, list[Finding]()
-        if assessed.second is not None:
-            second = await ask(assessed.second, Verdicts, choose_after(model, answers), budget)
-            answers.append(second)
-            kept = keep_confirmed(assessed.candidates, second, assessed.second)
-            unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept, review = weigh_claims((*assessed.settled, *kept)), self.configuration.review
-        part = build_model_part(prepared, answers, kept, (), model, review, unchecked, on_conventions)
-        told = texts.summarise_proofs((), texts.WITHOUT_SERVER) if list_provable(kept, kept) else ""
-        return add_proofs(part, (), told, model)
-
-    async def _read(
-        self,
-        checked: CheckedChange,
-        prepared: PreparedQuestions,
-        question: ReviewQuestion,
-        model: LanguageModel,
-        budget: SingleBudget,
-        answers: Sequence[ModelAnswer],
-        code: Objects,
-    ) -> ModelAnswer:
-        """What the model answers to a question; after look-ups, where it may make some."""
-        limits = choose_limits(prepared, answers, self.configuration)
-        if limits is None:
-            return await ask(question, Report, model, budget)
-        never_send = self.configuration.review.never_send
-        there = ReadableCode(code, checked.head_sha, self.toolbox, self.origin, never_send, checked.findings)
-        tools = await there.make_tools()
-        choose = partial(DirectSteps, model=model, budget=budget)
-        answer = await ask_looking_up(question, tools, limits, prepared.looks_up_because, choose)
-        return answer.replace_by(await ask(question, Report, model, budget)) if answer.asks_plainly else answer
 
     @property
-    def _effort(self) -> ReadingEffort:
+    def effort(self) -> ReadingEffort:
         return EFFORTS[self.configuration.review.effort]
 
     def _choose(self) -> LanguageModel | str:
         """The model, or why none is asked."""
         if self.models is None:
             return _UNASKED
-        model = self._effort.choose_model(self.models)
+        model = self.effort.choose_model(self.models)
         if isinstance(model, Unusable):  # whoever reads this can set one up
             return f"{model.reason} {model.advice}"
         return _NEEDS_OK if self.lacks_ok else model
@@ -143,5 +91,41 @@ class SingleReading:
         written = await read_at(code, self.conventions_at, change, review)
         shown = Shown(change, versions, around, written, Intent(title=self.title))
         plan = await asyncio.to_thread(plan_questions, checked, shown, self.configuration)
-        why = await explain_look_ups(self._effort, plan, checked, code)
+        why = await explain_look_ups(self.effort, plan, checked, code)
         return PreparedQuestions(plan=plan, looks_up_because=why)
+
+
+@dataclass
+class _DirectReading(ModelReading):
+    """The reading of the change itself, paid by one budget."""
+
+    single: SingleReading
+    checked: CheckedChange
+    change: Change
+    versions: dict[str, FileVersions]
+    code: Objects
+    budget: SingleBudget
+
+    async def ask(self, question: Question, schema: type[BaseModel]) -> ModelAnswer:
+        return await ask(question, schema, self.next_model, self.budget)
+
+    async def ask_beside(self, question: Question, schema: type[BaseModel], *, is_shared: bool = False) -> ModelAnswer:
+        return await ask(question, schema, self.next_model, self.budget)
+
+    async def look_up(self, question: ReviewQuestion, limits: LookUpLimits, why: str) -> ReviewAnswer:
+        toolbox, origin, never_send = self.single.toolbox, self.single.origin, self.configuration.review.never_send
+        there = ReadableCode(self.code, self.checked.head_sha, toolbox, origin, never_send, self.checked.findings)
+        choose = partial(DirectSteps, model=self.next_model, budget=self.budget)
+        return await ask_looking_up(question, await there.make_tools(), limits, why, choose)
+
+    async def assess(self, prepared: PreparedQuestions, on_conventions: ModelAnswer | None) -> AssessedAnswers:
+        evidence = await load_evidence(self.code, self.checked.head_sha, self.answers, self.configuration.review)
+        known = (self.checked, prepared, self.answers, self.change, self.versions, ())
+        assessed = await asyncio.to_thread(assess_answers, *known, self.single.effort, on_conventions, evidence)
+        return await drop_unfit_suggestions(assessed, self.versions, self.single.toolbox, self.single.origin)
+
+    async def prove(
+        self, plan: QuestionPlan, candidates: tuple[Finding, ...], kept: tuple[Finding, ...]
+    ) -> ProvedFindings:
+        told = texts.summarise_proofs((), texts.WITHOUT_SERVER) if list_provable(kept, kept) else ""
+        return ProvedFindings(findings=kept, told=told)

@@ -6,13 +6,12 @@ from functools import partial
 import structlog
 
 from agents.review.layers import CheckedChange, ModelPart
-from domain.errors import Forbidden
+from domain.errors import Forbidden, ForgeError
 from domain.review.findings import Finding, Layer
-from domain.review.inline_comments import Remark
-from domain.review.review import Conclusion, Decision, Review
+from domain.review.review import Conclusion, Decision, Remark, Review
 from domain.runs.earlier_tests import EarlierTests
 from domain.runs.run import Run
-from memory.gates import gates
+from memory import findings, gates
 from memory.runs import checkpoints
 from messages import automation as automation_texts
 from messages import gates as gate_texts
@@ -22,10 +21,9 @@ from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services
 from pipeline.publishing import reviews
 from pipeline.publishing.reviews import PostedReview
+from pipeline.review import status
 from pipeline.review.analysis import build_review
-from pipeline.review.comments import choose_remarks, load_review, may_comment
-from pipeline.review.status import ReviewStatus
-from pipeline.run_context import run_while_current
+from pipeline.run_context import RunContext, run_while_current
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.earlier_tests import RULE, EarlierTestRuns, find_lost_tests, refuse_fork
 from pipeline.verdicts.gates import GatesOutcome, ReviewGates
@@ -41,10 +39,10 @@ class ReviewVerdict:
     until people are asked, so it is read again there. Every step may be repeated after a crash.
     """
 
-    def __init__(self, services: Services, run: Run, status: ReviewStatus) -> None:
-        self._services = services
-        self._run = run
-        self._status = status
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._services = context.services
+        self._run = context.run
         self._review: Review | None = None
 
     async def is_reviewed(self) -> bool:
@@ -111,12 +109,12 @@ class ReviewVerdict:
         problem = " ".join(why for why in (unposted, settings.problem) if why) or None
         asked = gate_texts.render_gates_section(await gates.list_for_run(services.database, run.id))
         welcome = await introduce(services, run, settings.pull_request.default_branch, settings.configuration)
-        is_tested = await self._status.is_tested()
-        offer = await self._status.offer_update()
+        is_tested = await status.is_tested(self._context)
+        offer = await status.offer_update(self._context)
         text = review_texts.render_outcome(
             review, inline, len(earlier), problem, asked, welcome, is_tested=is_tested, offer=offer
         )
-        await self._status.conclude_or_change(review.conclusion, text, bare)
+        await status.conclude_or_change(self._context, review.conclusion, text, bare)
         if told != review_texts.tell_outcome(review):
             await reviews.retell_verdict(services, run, review)
         if review.decision is not Decision.approve:
@@ -126,7 +124,7 @@ class ReviewVerdict:
     async def _post(
         self, settings: RunSettings, remarks: Sequence[Remark], post: Callable[[], Awaitable[PostedReview]]
     ) -> PostedReview:
-        if remarks and not await may_comment(self._services, self._run, settings):
+        if remarks and not await status.may_comment(self._context, settings.configuration):
             return PostedReview(unposted=automation_texts.NO_COMMENTS)
         if not remarks or settings.configuration.review.dry_run:
             return PostedReview()
@@ -158,7 +156,7 @@ class ReviewVerdict:
         self, review: Review, remarks: Sequence[Remark], earlier: Collection[str], doing: str
     ) -> None:
         inline = [finding for remark in remarks for finding in remark]
-        self._status.show_so_far(review_texts.render_earlier_tests(review, inline, len(earlier), doing))
+        status.show_so_far(self._context, review_texts.render_earlier_tests(review, inline, len(earlier), doing))
 
     async def _get_review(self) -> Review:
         if self._review is None:
@@ -168,3 +166,23 @@ class ReviewVerdict:
 
 def _is_about_lost_test(remark: Remark) -> bool:
     return remark[0].rule == RULE and remark[0].layer is Layer.static
+
+
+async def choose_remarks(
+    services: Services, run: Run, review: Review, settings: RunSettings
+) -> tuple[Sequence[Remark], Collection[str]]:
+    """What the comments of a review say, and which of its findings (their ids) have a comment from an earlier one."""
+    posted = await findings.load_posted_before(services.database, run)
+    remarks = reviews.choose_inline(review, posted, settings.configuration.review.max_comments)
+    return remarks, {finding.id for finding in review.findings if finding.fingerprint in posted}
+
+
+async def load_review(services: Services, run: Run) -> Review:
+    """The review of a run from its checkpoint.
+
+    :raises ForgeError: if it was deleted.
+    """
+    review = await checkpoints.load_review(services.database, run)
+    if review is None:
+        raise ForgeError("The checkpoint of the review phase is gone.", "Press Review again.")
+    return review

@@ -1,7 +1,5 @@
 """The review of one head, as a durable workflow that reads from top to bottom."""
 
-from collections.abc import Sequence
-
 import structlog
 
 from agents.review.layers import CheckedChange
@@ -10,15 +8,14 @@ from domain.gates import Gate
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from pipeline.automation import workflow
 from pipeline.context import Services
+from pipeline.publishing import checks
 from pipeline.publishing.reviews import PostedReview
-from pipeline.review import follow_up
-from pipeline.review.analysis import ReviewAnalysis
-from pipeline.review.comments import record_comments
+from pipeline.review import follow_up, status
+from pipeline.review.analysis import has_leaked, run_checks
 from pipeline.review.model_layer import ModelLayer
 from pipeline.review.own_files import check_files, list_own
-from pipeline.review.status import ReviewStatus
 from pipeline.review.verdict import ReviewVerdict
-from pipeline.runs.lifecycle import RunWorkflow
+from pipeline.runs.lifecycle import RunWorkflow, enter_phase, leave_phase
 from pipeline.verdicts.gates import GatesOutcome
 from pipeline.verdicts.settings import NotReviewed, NotReviewedKind, RunSettings, load_settings
 from safety.eligibility import nothing_left
@@ -32,9 +29,7 @@ class ReviewRun(RunWorkflow):
 
     def __init__(self, services: Services, run: Run, workflow_id: str | None = None) -> None:
         super().__init__(services, run, workflow_id)
-        self._status = ReviewStatus(services, run, self._journal.workflow_id, self._context.progress)
-        self._analysis = ReviewAnalysis(services, run)
-        self._verdict = ReviewVerdict(services, run, self._status)
+        self._verdict = ReviewVerdict(self._context)
 
     async def _work(self) -> str:
         journal, verdict = self._journal, self._verdict
@@ -43,16 +38,16 @@ class ReviewRun(RunWorkflow):
         if not await journal.step("is it drawn", verdict.is_reviewed):
             if settings.not_reviewed is not None:
                 return await self._end_unreviewed(settings.not_reviewed, settings)
-            await self._enter_phase(Phase.review)
-            checked = await journal.step("run the checks", self._analysis.run_checks, settings)
+            await enter_phase(self._context, Phase.review)
+            checked = await journal.step("run the checks", run_checks, self._services, self._run, settings)
             touched = list_own(checked.paths)
             if touched:
                 await journal.step("check the configuration file", check_files, self._services, self._run, touched)
             filtered_out = await self._find_filter(checked, settings)
             if filtered_out is not None:
-                await self._leave_phase(Phase.review)
+                await leave_phase(self._context, Phase.review)
                 return await self._end_unreviewed(filtered_out, settings)
-            model = await ModelLayer(self._context, settings).read(checked)
+            model = await ModelLayer(self._context, settings, checked).read()
             await journal.step("draw the review", verdict.build, checked, model)
         posted = await journal.step("post the review", verdict.post, settings)
         more = await self._ask_earlier_tests(settings)
@@ -63,13 +58,14 @@ class ReviewRun(RunWorkflow):
         ended = await self._end(outcome)
         late = follow_up.apply_late_dismissals
         await journal.step("was it judged meanwhile", late, self._services, self._run, journal.workflow_id)
-        await self._record_comments(settings, unseen)
+        for each in unseen:
+            await follow_up.record_comments(self._services, journal, self._run, settings, each)
         await self._settle_threads(settings)
         return ended
 
     async def _begin(self) -> None:
         await self._move(RunState.running)
-        await self._status.begin()
+        await status.begin(self._context)
 
     async def _ask_earlier_tests(self, settings: RunSettings) -> PostedReview:
         """Ask the tests of before what they say of the code, and post that."""
@@ -79,10 +75,6 @@ class ReviewRun(RunWorkflow):
             return PostedReview()
         return await self._journal.step("post the earlier tests", self._verdict.post_lost_tests, settings)
 
-    async def _record_comments(self, settings: RunSettings, unseen: Sequence[PostedReview]) -> None:
-        for each in unseen:
-            await record_comments(self._services, self._journal, self._run, settings, each)
-
     async def _find_filter(self, checked: CheckedChange, settings: RunSettings) -> NotReviewed | None:
         """Why the repository's filter of paths leaves nothing to review, if it does."""
         nothing = nothing_left(checked.paths, settings.configuration.review)
@@ -90,7 +82,7 @@ class ReviewRun(RunWorkflow):
             return None  # the filter does not cover files that decide who may do what
         if checked.only_for and checked.is_shared:
             return None  # nor what the base branch holds
-        if await self._journal.step("look into the history", self._analysis.has_leaked):
+        if await self._journal.step("look into the history", has_leaked, self._services, self._run):
             return None
         return NotReviewed(kind=NotReviewedKind.filtered, why=nothing.text)
 
@@ -99,7 +91,7 @@ class ReviewRun(RunWorkflow):
         detail = end.why if state is RunState.failed else ""
 
         async def show_and_end() -> None:
-            await self._status.show_not_reviewed(end, settings.problem)
+            await status.show_not_reviewed(self._context, end, settings.problem)
             await self._move(state, reason, detail)
 
         await self._journal.step(step, show_and_end)
@@ -111,7 +103,7 @@ class ReviewRun(RunWorkflow):
             return await self._wait(ReasonCode.gate)
         state, reason = _ENDS[outcome]
         if outcome is GatesOutcome.passed:
-            await self._leave_phase(Phase.review)
+            await leave_phase(self._context, Phase.review)
         await self._journal.step("finish", self._finish, state, reason)
         self._is_over = True  # at once: a merge that follows the verdict must not cancel it
         if state is RunState.completed:
@@ -132,13 +124,13 @@ class ReviewRun(RunWorkflow):
             log.warning("threads.not_settled", run=self._run.id, error=str(error))
 
     async def _show_waiting(self, gate: Gate) -> None:
-        await self._status.show_waiting(gate)
+        await status.show_waiting(self._context, gate)
 
     async def _show_failure(self, error: ForgeError) -> None:
-        await self._status.show_failure(error)
+        await status.show_failure(self._context, error)
 
     async def _close(self) -> None:
-        await self._status.close()
+        await checks.close(self._services, self._run)
 
 
 _EXCLUDED = ("say that it is excluded", RunState.completed, ReasonCode.excluded)

@@ -22,27 +22,26 @@ from domain.errors import (
 )
 from domain.gates import Gate
 from domain.runs.run import Phase, ReasonCode, Run, RunState
-from memory.reservations import reservations
-from memory.runs import checkpoints, phases, runs
+from memory import gates, reservations
+from memory.runs import checkpoints, runs, transitions
 from pipeline.context import Services
-from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.steps import run_outside_journal
-from pipeline.gates.ask import WaitingForGate, show_closed_gates
-from pipeline.maintenance.purge import purge_copies
+from pipeline.durable.journal import WorkflowJournal, run_outside_journal
+from pipeline.gates.ask import WaitingForGate, show_closed_gates, show_gates
+from pipeline.maintenance.retention import purge_copies
 from pipeline.model_calls.memories import settle_memories
 from pipeline.publishing import trouble
 from pipeline.run_context import RunContext, make_superseded
-from pipeline.runs.closing import close_later
+from pipeline.runs.status import close_later
 
 
 async def enter_phase(context: RunContext, phase: Phase, turn: int = 1) -> None:
     """:param turn: counts the times the run enters this phase."""
-    await run_outside_journal(phases.enter, context.database, context.run, phase, turn, context.now())
+    await run_outside_journal(transitions.enter, context.database, context.run, phase, turn, context.now())
 
 
 async def leave_phase(context: RunContext, phase: Phase, turn: int = 1) -> None:
     """:param turn: see :func:`enter_phase`."""
-    await run_outside_journal(phases.leave, context.database, context.run, phase, turn, context.now())
+    await run_outside_journal(transitions.leave, context.database, context.run, phase, turn, context.now())
 
 
 log = structlog.get_logger(__name__)
@@ -165,12 +164,6 @@ class RunWorkflow(ABC):
             await checkpoints.purge(self._services.database, (run.repository.id,), run)
             await purge_copies(self._services, run.repository.installation_id, (run.repository.id,))
 
-    async def _enter_phase(self, phase: Phase) -> None:
-        await enter_phase(self._context, phase)
-
-    async def _leave_phase(self, phase: Phase) -> None:
-        await leave_phase(self._context, phase)
-
     async def _try_step(self, key: str, call: Callable[[*Arguments], Awaitable[T]], *arguments: *Arguments) -> bool:
         """Make the last write of a run; whether that worked. The run ends either way."""
         try:
@@ -192,6 +185,13 @@ class RunWorkflow(ABC):
         if target.is_final:
             await self._close_reservations()
             await settle_memories(self._services, self._run, succeeded=reason in _SUCCESSES)
+
+    async def _settle(self, state: RunState, reason: ReasonCode, detail: str) -> None:
+        """End the run and void its gates, which would block its pull request."""
+        services, run = self._services, self._run
+        if await gates.void(services.database, run.id, (), "settled", services.clock.now()):
+            await show_gates(services, run)
+        await self._move(state, reason, detail)
 
     async def _close_reservations(self) -> None:
         """Count what is still reserved as spent: nobody knows what the provider did."""

@@ -1,20 +1,41 @@
-"""Withdraws Forge's own approvals: of an older head, of another base, of a verdict that changed."""
+"""Shows that a run was admitted, and withdraws approvals: of an older head, another base, a verdict that changed."""
 
 from collections.abc import Sequence
 from urllib.parse import quote
 
 import structlog
 
-from domain.errors import Forbidden, Unprocessable
+from domain.errors import CodeHostError, Forbidden, Halted, Superseded, Unprocessable
 from domain.github.pull_requests import Approval
 from domain.runs.run import Run
-from memory.runs import outbox, runs
+from memory.runs import outbox, runs, waits
 from messages import automation as automation_texts
 from pipeline.context import Services
 from pipeline.publishing import reviews
 from pipeline.publishing.publisher import make_lost
+from pipeline.runs.status import open_status
+from safety.github_limits import Importance, use_importance
 
 log = structlog.get_logger(__name__)
+
+
+async def show_admitted(services: Services, run: Run) -> None:
+    """Show that a run was admitted, if GitHub allows it now. Otherwise the run shows it, and why it waits.
+
+    Ends all waits on the pull request: their workflows would keep this run waiting. An approval must not outlast the
+    status, which Forge leaves out where it has much to write.
+    """
+    await waits.end_for_pull_request(services.database, run.repository.id, run.number, services.clock.now())
+    if not run.is_of_issue:
+        try:
+            await withdraw_approvals(services, run)
+        except (CodeHostError, Halted) as error:
+            log.info("approval.withdrawn_later", run=run.id, error=str(error))
+    try:
+        with use_importance(Importance.informing):
+            await open_status(services, run)
+    except (CodeHostError, Halted, Superseded) as error:
+        log.info("first_sign.put_off", run=run.id, error=str(error))
 
 
 async def withdraw_approvals(services: Services, run: Run, *, all_of_them: bool = False) -> None:

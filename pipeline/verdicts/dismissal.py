@@ -1,17 +1,22 @@
-"""Dismisses findings, for a command, a reply in words, or a resolved thread, and tells which passed before."""
+"""Dismisses findings, for a command, a reply or a resolved thread, and forgets memories with what taught them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import structlog
+
 from domain.commands import Sender
-from domain.ids import shorten_id
-from domain.review.feedback import DismissalScope, FeedbackStatement, Word
+from domain.errors import CodeHostError, RateLimited
+from domain.memories import Memory
+from domain.review.feedback import DismissalScope, FeedbackStatement, FindingFeedback, Word
 from domain.review.findings import Finding
-from domain.review.inline_comments import Remark
+from domain.review.review import Remark
 from domain.runs.run import RepositoryRef
-from domain.slash.commands import Dismiss
-from memory.findings import feedback
-from memory.gates import gates
+from domain.slash import Dismiss
+from domain.value import shorten_id
+from memory import gates
+from memory.learned import catalogue, feedback
+from memory.learned.catalogue import MemoryKeeper
 from memory.runs import runs
 from pipeline.context import Services
 from pipeline.gates.actor import load_actor_for
@@ -20,6 +25,8 @@ from pipeline.verdicts.earlier_tests import load_approved
 from pipeline.verdicts.suppression import load_memory_settings
 from safety.authorization import is_waived
 from safety.gates import list_answered, list_still_accepted
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -81,3 +88,57 @@ async def list_let_pass(
     accepted = await load_approved(services, newest, number)
     here = list_answered(await gates.list_for_run(services.database, newest.id))
     return here | list_still_accepted(found, accepted)
+
+
+@dataclass(frozen=True)
+class ForgottenMemory:
+    """What forgetting a memory changed.
+
+    :param undone: the dismissals that taught it, which are taken back.
+    :param was_live: whether it counted until now.
+    """
+
+    undone: Sequence[FindingFeedback]
+    was_live: bool
+
+
+async def forget_memory(
+    services: Services,
+    repository: RepositoryRef,
+    memory: Memory,
+    sender: Sender,
+    cause: str,
+    number: int | None = None,
+    *,
+    is_pull_request: bool = False,
+) -> ForgottenMemory:
+    """Archive a memory, take back the dismissals that taught it, and update the verdicts they changed.
+
+    :param cause: what asked for it; repeated, it changes nothing more.
+    :param number: of the issue or pull request in which it was asked for; None: in none.
+    :param is_pull_request: the number is that of a pull request, whose verdict is updated even if it is closed.
+    :raises RateLimited: GitHub takes no more requests for now; the memory is forgotten.
+    """
+    where, now = (repository, number), services.clock.now()
+    taught_in = await feedback.find_pull_requests(services.database, repository, memory.id)
+    undone = await feedback.undo_by_memory(services.database, *where, memory.id, sender, now)
+    was_live = await catalogue.archive(services.database, memory, MemoryKeeper(repository, sender, number), now)
+    if taught_in:
+        await _update_verdicts(services, repository, taught_in, cause, number if is_pull_request else None)
+    return ForgottenMemory(undone, was_live)
+
+
+async def _update_verdicts(
+    services: Services, repository: RepositoryRef, numbers: Collection[int], cause: str, here: int | None
+) -> None:
+    """Here, and on other open pull requests: the verdict of a merged one stays."""
+    if here is not None:
+        await update.update_verdict(services, repository, here, cause)
+    for number in sorted(set(numbers) - {here}):
+        try:
+            if (await services.host.pull_request(repository, number)).is_open:
+                await update.update_verdict(services, repository, number, cause)
+        except RateLimited:
+            raise
+        except CodeHostError as error:  # its next review applies it
+            log.warning("teaching.not_reconcluded", number=number, error=str(error))

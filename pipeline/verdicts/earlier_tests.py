@@ -10,7 +10,7 @@ from agents.testing.earlier_tests.run import name_removed, run_earlier_tests
 from agents.testing.earlier_tests.sides import is_mixed, is_of_tests, is_script
 from agents.testing.tester import Tell, Tester
 from domain.config.configuration import Configuration
-from domain.config.gates import AvoidanceReaction
+from domain.config.sections import AvoidanceReaction
 from domain.gates import digest
 from domain.github.pull_requests import PullRequest
 from domain.review.avoidance import AvoidanceKind
@@ -25,12 +25,12 @@ from domain.review.findings import (
     place_on_diff,
 )
 from domain.runs.earlier_tests import NOTHING_EARLIER, BaseRun, EarlierTest, EarlierTests
+from domain.runs.patches import RequiredFix
 from domain.runs.run import Run, Trigger
-from domain.runs.task_result import RequiredFix
-from memory.findings import feedback
-from memory.gates import gates
+from memory import gates
+from memory.learned import feedback
 from memory.repositories import permits
-from memory.runs import outbox, tested_bases
+from memory.runs import checkpoints, outbox
 from messages import earlier_tests as texts
 from pipeline.context import Services
 from pipeline.run_context import describe_place
@@ -63,14 +63,14 @@ class EarlierTestRuns:
             return await name_removed(mirror, self.services.toolbox, change, texts.ACTIONS)
         services, run = self.services, self.run
         key = await self._build_key(mirror, change)
-        kept = await tested_bases.find_earlier(services.database, run.repository.id, key)
+        kept = await checkpoints.find_earlier(services.database, run.repository.id, key)
         if kept is not None:
             return kept
         keeper = _KeptBaseRuns(self, await mirror.tree_of(change.merge_base))
         said = await run_earlier_tests(self._build_tester(mirror), change, keeper=keeper)
         is_whole = not said.not_run and not said.left_out  # what is lacking, somebody may have mended meanwhile
         if said != NOTHING_EARLIER and is_whole:
-            await tested_bases.save_earlier(services.database, run, key, said, services.clock.now())
+            await checkpoints.save_earlier(services.database, run, key, said, services.clock.now())
         return said
 
     def _build_tester(self, mirror: Mirror) -> Tester:
@@ -97,11 +97,11 @@ class _KeptBaseRuns:
     async def find(self, files: Sequence[str]) -> BaseRun | None:
         services, run = self.asking.services, self.asking.run
         since = services.clock.now() - _KEPT
-        return await tested_bases.find_base(services.database, run.repository.id, self._build_key(files), since)
+        return await checkpoints.find_base(services.database, run.repository.id, self._build_key(files), since)
 
     async def save(self, files: Sequence[str], base: BaseRun) -> None:
         services, run = self.asking.services, self.asking.run
-        await tested_bases.save_base(services.database, run, self._build_key(files), base, services.clock.now())
+        await checkpoints.save_base(services.database, run, self._build_key(files), base, services.clock.now())
 
     def _build_key(self, files: Sequence[str]) -> str:
         place = describe_place(self.asking.services, self.asking.configuration)

@@ -10,8 +10,7 @@ from domain.github.pull_requests import PullRequest
 from domain.review.findings import Severity
 from domain.review.review import Decision, Review
 from domain.runs.run import Run
-from memory.gates import gates
-from memory.reservations import reservations
+from memory import gates, reservations
 from pipeline.context import Services
 from pipeline.gates.ask import open_gate, show_gates
 from pipeline.verdicts.earlier_tests import load_approved

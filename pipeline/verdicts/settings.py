@@ -11,17 +11,15 @@ from domain.github.pull_requests import PullRequest
 from domain.review.reading import Effort
 from domain.runs.run import ExecutionMode, Run, Trigger
 from domain.value import Value
-from memory.budgets import model_answers
+from memory import gates
 from memory.db.engine import Database
-from memory.gates import gates
 from memory.repositories import permits
-from memory.runs import outbox, runs
+from memory.runs import model_answers, outbox, runs
 from messages.review import explain_left_alone
 from pipeline.config import check, loading, memory_file
 from pipeline.config.parsing import LoadedConfiguration
 from pipeline.context import Services
-from safety.eligibility import find_exclusion
-from safety.review_quota import WINDOW, over_quota
+from safety.eligibility import WINDOW, find_exclusion, over_quota
 
 
 class NotReviewedKind(StrEnum):
@@ -121,7 +119,7 @@ async def load_start_configuration(services: Services, run: Run) -> KeptConfigur
     A run that waited for a person for days keeps the limits it was started with. New limits on what is sent, posted
     or learned, and the operator's ceilings, apply at once.
     """
-    now = await load_configuration(services, run)
+    now = await loading.load_live(services, run.repository)
     found = await model_answers.find(services.database, run, _KEPT_KEY)
     try:
         kept = KeptConfiguration.model_validate(found or {})
@@ -144,7 +142,7 @@ async def find_mode(database: Database, run: Run) -> ExecutionMode | None:
 
 async def refresh_configuration(services: Services, run: Run) -> None:
     """Give a run that a person resumed the configuration of now: the old one may be why it failed."""
-    await _keep(services, run, await load_configuration(services, run))
+    await _keep(services, run, await loading.load_live(services, run.repository))
 
 
 async def _keep(services: Services, run: Run, now: LoadedConfiguration) -> KeptConfiguration:
@@ -152,11 +150,6 @@ async def _keep(services: Services, run: Run, now: LoadedConfiguration) -> KeptC
     kept = KeptConfiguration(configuration=now.configuration, problem=problem)
     await model_answers.keep(services.database, run, _KEPT_KEY, kept.model_dump(mode="json"), services.clock.now())
     return kept
-
-
-async def load_configuration(services: Services, run: Run) -> LoadedConfiguration:
-    """The configuration of the run's repository at this moment, within the operator's ceilings."""
-    return await loading.load(services.host, services.database, run.repository, services.ceilings.of_configuration)
 
 
 async def is_own_pull_request(services: Services, run: Run, pull_request: PullRequest) -> bool:

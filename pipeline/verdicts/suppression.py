@@ -9,16 +9,15 @@ from domain.review.feedback import FindingFeedback, Word, drop_graver, find_laps
 from domain.review.findings import Finding, Layer
 from domain.review.review import NOTHING_JUDGED, JudgedFindings, Review
 from domain.runs.run import RepositoryRef, Run
+from memory import findings
 from memory.db.engine import Database
-from memory.findings import feedback, findings
-from memory.learned import memories
+from memory.learned import feedback, memories
 from memory.runs import outbox, runs
 from messages import feedback as texts
 from messages.memory import MOST_NAMED, Evidence
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.gates.actor import load_authorship
-from safety.review_update import with_dismissals
+from pipeline.gates.authorship import load_authorship
 from safety.suppression import (
     FEWEST,
     NO_HISTORY,
@@ -27,6 +26,7 @@ from safety.suppression import (
     list_distinct,
     may_be_suppressed,
     rate_confidence,
+    with_dismissals,
 )
 
 
@@ -146,5 +146,4 @@ async def is_learning_enabled(
 
 async def load_memory_settings(services: Services, repository: RepositoryRef) -> MemorySettings:
     """The repository's settings of Forge's memory."""
-    ceilings = services.ceilings.of_configuration
-    return (await loading.load(services.host, services.database, repository, ceilings)).configuration.memory
+    return (await loading.load_live(services, repository)).configuration.memory

@@ -8,16 +8,15 @@ from domain.errors import CodeHostError, Halted, Superseded
 from domain.gates import Gate
 from domain.review.review import Decision, Review
 from domain.runs.run import RepositoryRef, Run, RunState
-from memory.findings import findings
-from memory.gates import gates
+from memory import findings, gates
 from memory.repositories import automation_level, welcomes
 from memory.runs import checkpoints, outbox, runs
 from messages import automation as automation_texts
+from messages import deliveries as welcome_texts
 from messages import gates as gate_texts
 from messages import review as review_texts
-from messages import welcome as welcome_texts
 from pipeline.context import Services
-from pipeline.publishing import reviews, run_check
+from pipeline.publishing import checks, reviews
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.gates import ReviewGates
 from pipeline.verdicts.settings import RunSettings, load_settings
@@ -67,7 +66,7 @@ async def show_answer(services: Services, run: Run, gate: Gate) -> None:
     if run.is_of_issue or not run.trigger.is_of_review or await _has_gone_on(services, run):
         return
     try:
-        await run_check.show_answer(services, run, gate.id, gate_texts.render_answer(gate))
+        await checks.show_answer(services, run, gate.id, gate_texts.render_answer(gate))
         if await _has_gone_on(services, run):
             review = await checkpoints.load_review(services.database, run)
             if review is not None:
@@ -109,5 +108,5 @@ async def _show_verdict(services: Services, run: Run, now: Review, cause: str) -
     welcome = await load_welcome(services, run)
     is_tested = await outbox.has_tested(services.database, run.repository.id, run.head_sha)
     text = review_texts.render_outcome(now, inline, 0, gates=sections, welcome=welcome, is_tested=is_tested)
-    await run_check.conclude_again(services, run, cause, now.conclusion, text)
+    await checks.conclude_again(services, run, cause, now.conclusion, text)
     await reviews.retell_verdict(services, run, now)

@@ -14,19 +14,15 @@ from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer
 from dbos._error import DBOSUnexpectedStepError  # not exported
 
 from domain.errors import DatabaseUnavailable, ForgeError
-from memory.db.announcements import Announcer, listen
 from memory.db.engine import Engine, is_outage
+from memory.db.postgresql import Announcer, listen
 from pipeline.context import Services
-from pipeline.durable.journal import Parked
-from pipeline.durable.queues import BELL, restart_workflow
-from pipeline.durable.steps import make_interruption
-from pipeline.durable.workflows import APP_VERSION, QUEUES, RUN, Workflow
-from pipeline.worker import recovery
-from pipeline.worker.lease import EngineSettings, ProcessLease
-from pipeline.worker.lookout import Lookout
-from pipeline.worker.queue_alarms import QueueAlarms
-from pipeline.worker.queues import give_way, prepare_queues
-from pipeline.worker.sweeps import Sweep, Sweeps
+from pipeline.durable.journal import Parked, make_interruption
+from pipeline.durable.queues import APP_VERSION, BELL, QUEUES, RUN, Workflow, restart_workflow
+from pipeline.worker import queues
+from pipeline.worker.lease import ProcessLease
+from pipeline.worker.queues import EngineSettings, QueueAlarms, give_way, prepare_queues
+from pipeline.worker.sweeps import Lookout, Sweep, Sweeps
 from pipeline.worker.workflows import WORK, Work
 
 log = structlog.get_logger(__name__)
@@ -79,7 +75,7 @@ class WorkflowEngine:
             self._hearing.enter_context(BELL.listen(announcer.tell))
             await self._hearing.enter_async_context(announcer.run())
             await self._hearing.enter_async_context(listen(self._engine, self._hear, self._alarms.ring_all))
-        self._tasks += [asyncio.create_task(self._look_out()), *map(self._keep, self._sweeps.every_heartbeat)]
+        self._tasks += [self._keep(self._look, _SECOND), *map(self._keep, self._sweeps.every_heartbeat)]
 
     async def stop(self, grace: float = 10) -> None:
         """Stop taking work, give running steps ``grace`` seconds, and release the lease.
@@ -161,25 +157,20 @@ class WorkflowEngine:
         self._lookout.wake()
 
     async def _find_queued(self) -> None:
-        if await asyncio.to_thread(recovery.has_queued):
+        if await asyncio.to_thread(queues.has_queued):
             self._alarms.ring_all()
 
-    def _keep(self, sweep: Sweep) -> asyncio.Task[None]:
-        """Repeat a sweep with each heartbeat in the background."""
-        return asyncio.create_task(self._repeat(sweep))
+    def _keep(self, sweep: Sweep, seconds: float | None = None) -> asyncio.Task[None]:
+        """Repeat a sweep in the background after so many seconds; by default with each heartbeat."""
+        return asyncio.create_task(self._repeat(sweep, seconds or self._settings.heartbeat))
 
-    async def _repeat(self, sweep: Sweep) -> None:
+    async def _repeat(self, sweep: Sweep, seconds: float) -> None:
         while True:
             await self._attempt(sweep)
-            await asyncio.sleep(self._settings.heartbeat)
-
-    async def _look_out(self) -> None:
-        """Make the sweeps of every second, those seconds in which something may have happened."""
-        while True:
-            await self._attempt(self._look)
-            await asyncio.sleep(_SECOND)
+            await asyncio.sleep(seconds)
 
     async def _look(self) -> None:
+        """Make the sweeps of every second, those seconds in which something may have happened."""
         if await self._lookout.is_time():
             for sweep in self._sweeps.every_second:
                 await self._attempt(sweep)

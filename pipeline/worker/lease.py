@@ -4,37 +4,17 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
 
 from domain.errors import ConfigurationError
-from domain.ids import new_id
 from domain.ports import Clock
+from domain.value import new_id
 from memory.db.engine import Database
 from memory.process import executors
 from memory.process.executors import LEASE, Holder
-from pipeline.worker import recovery
-
-HEARTBEAT = 10.0  # seconds; a third of the lease
-
-
-@dataclass(frozen=True)
-class EngineSettings:
-    """How a process takes part in the work.
-
-    :param executor_id: stable, and unique for each process slot.
-    :param polling: seconds between two polls of a queue while there is work; else a bell is rung.
-    :param concurrent_runs: runs that this process works on at the same time.
-    :param heartbeat: seconds between two sweeps; a fraction of the lease.
-    """
-
-    executor_id: str
-    polling: float = 0.2
-    concurrent_runs: int = 4
-    heartbeat: float = HEARTBEAT
-
+from pipeline.worker import queues
 
 log = structlog.get_logger(__name__)
 
@@ -58,7 +38,7 @@ class ProcessLease:
         database: Database,
         clock: Clock,
         executor_id: str,
-        was_work_taken: Callable[[str], bool] = recovery.was_work_taken,
+        was_work_taken: Callable[[str], bool] = queues.was_work_taken,
     ) -> None:
         self._database = database
         self._clock = clock

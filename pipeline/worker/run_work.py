@@ -8,14 +8,12 @@ from memory.runs import checkpoints, runs
 from pipeline.context import Services
 from pipeline.deployment.workflow import DeploymentRun
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.issue.instruction.turn import wake_next
 from pipeline.issue.instruction.workflow import InstructionRun
 from pipeline.issue.status_comment import is_end_shown
 from pipeline.issue.workflow import IssueRun
-from pipeline.learning.reflection_queue import reflect_if_ended
+from pipeline.learning.reflection_input import reflect_if_ended
 from pipeline.review.workflow import ReviewRun
-from pipeline.runs.closing import end_derailed
-from pipeline.runs.status import wake_owner
+from pipeline.runs.status import end_derailed, wake_next, wake_owner
 
 UNKNOWN = "unknown run"
 
@@ -53,11 +51,10 @@ async def _is_over(services: Services, run: Run, asks_again: bool) -> bool:
     """Whether nothing is left to do for a run. Journaled: the execution that ends a run has more to do, also after a
     crash.
     """
-    is_ended = run.state is RunState.failed or (
-        run.state is RunState.completed and not (asks_again and await _has_verdict_to_conclude(services, run))
-    )
-    return is_ended or await is_end_shown(services, run)
-
-
-async def _has_verdict_to_conclude(services: Services, run: Run) -> bool:
-    return run.is_of_issue or await checkpoints.load_review(services.database, run) is not None
+    if run.state is RunState.failed:
+        return True
+    if run.state is RunState.completed:
+        has_verdict = run.is_of_issue or await checkpoints.load_review(services.database, run) is not None
+        if not (asks_again and has_verdict):
+            return True
+    return await is_end_shown(services, run)

@@ -1,26 +1,37 @@
-"""Sweeps for work that is due: waits, gates, checks, notices, lapsed processes, retention, detectors and learning."""
+"""Sweeps for work that is due: waits, gates, checks, notices, lapsed processes, retention, detectors and learning.
+
+A lookout decides each second, mostly without asking the database, whether they have something to look for.
+"""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 import structlog
 
-from memory.gates import gates
+from domain.ports import Clock
+from memory import gates
+from memory.db.engine import Database
 from memory.process import executors, halts
 from memory.runs import waits
 from pipeline.automation.workflow import enqueue_due_checks
 from pipeline.context import Services
 from pipeline.durable.queues import enqueue_resume, ring_all
 from pipeline.learning.consolidation import ConsolidationSweep
-from pipeline.learning.reflection_queue import ReflectionSweep
-from pipeline.maintenance.notices.sweep import NoticeSweep
+from pipeline.learning.reflection_input import ReflectionSweep
+from pipeline.maintenance.notices import NoticeSweep
 from pipeline.maintenance.retention import Retention
-from pipeline.worker import recovery
+from pipeline.worker import queues
 from pipeline.worker.lease import ProcessLease
 
 log = structlog.get_logger(__name__)
 
+AWAKE = 3.0
+"""Seconds after a ring in which the sweeps look each time: what rang may be followed by more."""
+_GLANCE = 10.0
+"""Seconds between two looks into the database whether anything is due or queued: a ring may get lost."""
+_SELDOM = 30.0  # seconds between two sweeps for which there is no sign
 Sweep = Callable[[], Awaitable[None]]
 
 
@@ -72,7 +83,7 @@ class Sweeps:
 
     async def _unpark(self, now: datetime) -> None:
         """Queue parked workflows again whose wait is over."""
-        left = self.parked.difference(await asyncio.to_thread(recovery.list_active)) if self.parked else set[str]()
+        left = self.parked.difference(await asyncio.to_thread(queues.list_active)) if self.parked else set[str]()
         if not left:
             return
         for workflow_id in left - await waits.filter_waiting(self._services.database, sorted(left), now):
@@ -95,21 +106,71 @@ class Sweeps:
             return
         database, now = self._services.database, self._services.clock.now()
         for executor_id in await executors.list_lapsed(database, self._executor_id, now):
-            if await asyncio.to_thread(recovery.has_work, executor_id):
+            if await asyncio.to_thread(queues.has_work, executor_id):
                 if await executors.adopt(database, executor_id, self._lease.holder, now):
-                    await asyncio.to_thread(recovery.requeue_work, executor_id)
+                    await asyncio.to_thread(queues.requeue_work, executor_id)
                     ring_all()
             else:
                 await executors.forget(database, executor_id, now)
 
     async def _requeue_idle(self) -> None:
         """Queue again what this process started and does not work on any more, because the database failed."""
-        idle = await asyncio.to_thread(recovery.list_idle, self._executor_id)
+        idle = await asyncio.to_thread(queues.list_idle, self._executor_id)
         for workflow_id in (idle & self._idle) - self.parked:  # idle twice: not just leaving the queue
             log.info("workflow.queued_again", workflow=workflow_id)
             await self._requeue(workflow_id)
         self._idle = idle
 
     async def _requeue(self, workflow_id: str) -> None:
-        await asyncio.to_thread(recovery.requeue, self._executor_id, workflow_id)
+        await asyncio.to_thread(queues.requeue, self._executor_id, workflow_id)
         ring_all()  # nobody says in which queue it is
+
+
+class Lookout:
+    """What the sweeps of one process wait for: a ring, work that goes on here, a moment of the clock.
+
+    :param clock: whose moments make things due. It is asked each second, because it may jump.
+    :param is_working: whether workflows run in this process.
+    :param find_queued: rings for work that waits in a queue, if there is some.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        is_working: Callable[[], bool],
+        find_queued: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._is_working = is_working
+        self._find_queued = find_queued
+        self._awake_until = time.monotonic() + AWAKE
+        self._swept = self._glanced = 0.0
+        self._is_stale = True  # whether a sweep may have changed what the last glance saw
+        self._log: tuple[int, int] | None = None
+        self._next: datetime | None = None
+
+    def wake(self) -> None:
+        """Have the sweeps look for a while."""
+        self._awake_until = time.monotonic() + AWAKE
+
+    async def is_time(self) -> bool:
+        """Whether to sweep now.
+
+        :raises DatabaseUnavailable: nobody can say.
+        """
+        now, is_calm = time.monotonic(), not self._is_working() and time.monotonic() > self._awake_until
+        if now > self._glanced + _GLANCE or (is_calm and (self._is_stale or self._database.find_log() != self._log)):
+            await self._glance(now)
+        is_due = self._next is not None and self._next <= self._clock.now()
+        if is_calm and not is_due and now < self._swept + _SELDOM:
+            return False
+        self._swept, self._is_stale = now, True
+        return True
+
+    async def _glance(self, now: float) -> None:
+        log = self._database.find_log()  # first: what is written meanwhile is looked at next time
+        await self._find_queued()
+        self._next = await waits.find_next(self._database, self._clock.now())
+        self._glanced, self._is_stale, self._log = now, False, log

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from simulator.errors import not_found
-from simulator.pages import session
-from simulator.pages.comments import Subject, anchor_of
-from simulator.pages.html import path
-from simulator.pages.session import Visit, address
+from simulator.pages import html
+from simulator.pages.conversation import Subject, anchor_of
+from simulator.pages.html import Visit, address, path
 from simulator.state import Json, PullRequest
 
 Verb = Callable[[Visit], Awaitable[str]]
@@ -23,7 +22,7 @@ async def perform(visit: Visit) -> str:
     known: dict[str, Verb] = {**_ON_ISSUES, **(_ON_PULLS if isinstance(issue, PullRequest) else {})}
     if verb not in known:
         raise not_found()
-    refused = session.refusal(visit.viewer, issue, verb)
+    refused = html.refusal(visit.viewer, issue, verb)
     if refused is not None:
         raise PermissionError(refused)
     return await known[verb](visit)

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
 
+from simulator import pull_json
 from simulator.diff import DiffLine, FileDiff
-from simulator.json import pulls as pull_json
-from simulator.pages import checks, comments, html, pulls
+from simulator.pages import checks, conversation, html, pulls
 from simulator.pages.html import (
     Content,
     Html,
+    Visit,
+    address,
     anchor_of,
     button,
     div,
@@ -23,7 +25,6 @@ from simulator.pages.html import (
     text_area,
 )
 from simulator.pages.layout import count, page, verb_form
-from simulator.pages.session import Visit, address
 from simulator.state import Json, PullRequest, Thread
 
 
@@ -82,7 +83,7 @@ class _File:
         whole = [thread for thread in self._threads if thread.comments[0].subject_type == "file"]
         empty = div("quiet", "A binary file, or a change without lines.")
         body = html.hunks(file.patch, file.lines, anchor, self._below, self._number) if file.lines else empty
-        notes = [comments.show_in_files(self.visit, thread) for thread in whole]
+        notes = [conversation.show_in_files(self.visit, thread) for thread in whole]
         return element("section", _head(file, self._links()), notes, body, class_="file", id=anchor)
 
     def _links(self) -> Content:
@@ -110,7 +111,7 @@ class _File:
         here = [thread for thread in self._threads if (thread.comments[0].side, thread.comments[0].line) in places]
         notes = [item for item in self._annotations if item["end_line"] == line.new]
         shown: list[Content] = [checks.annotation(self.pull, item) for item in notes]
-        shown += [comments.show_in_files(self.visit, thread) for thread in here]
+        shown += [conversation.show_in_files(self.visit, thread) for thread in here]
         shown += [self._form(line)] if self._is_asked_for(line) else []
         return [html.across(item, class_="between") for item in shown]
 

@@ -5,9 +5,23 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from simulator.pages import session
-from simulator.pages.html import Content, Html, button, div, element, fold, form, join, link, path, render_hidden, span
-from simulator.pages.session import Visit, address
+from simulator.pages import html
+from simulator.pages.html import (
+    Content,
+    Html,
+    Visit,
+    address,
+    button,
+    div,
+    element,
+    fold,
+    form,
+    join,
+    link,
+    path,
+    render_hidden,
+    span,
+)
 from simulator.state import Account, Issue, PullRequest, Repository
 
 _STYLE = Html(Path(__file__).with_name("style.css").read_text(encoding="utf-8"))
@@ -47,15 +61,15 @@ def _person_switch(visit: Visit, repository: Repository | None, issue: Issue | N
     viewer = visit.viewer
 
     def person(who: Account) -> Html:
-        role = span("quiet", session.describe_role(who, repository, issue)) if repository else None
+        role = span("quiet", html.describe_role(who, repository, issue)) if repository else None
         name = element("b", who.login, " ✓" if who is viewer else None)
         return element("button", name, role, type="submit", name="login", value=who.login)
 
     other = element("input", name="other", placeholder="Somebody new: a login", aria_label="A new login", maxlength=39)
-    known = form("/acting", render_hidden(back=visit.here), [person(who) for who in session.people(visit.world)])
+    known = form("/acting", render_hidden(back=visit.here), [person(who) for who in html.people(visit.world)])
     new = form("/acting", render_hidden(back=visit.here), other, button("Act as"), class_="row")
     now = ["Acting as ", element("b", viewer.login) if viewer else "nobody"]
-    part = span("quiet", session.describe_role(viewer, repository, issue)) if viewer and repository else None
+    part = span("quiet", html.describe_role(viewer, repository, issue)) if viewer and repository else None
     note = element("p", "A feature of the simulation: choose who you are. The real GitHub asks you to sign in.")
     return fold([now, " ", part], div("menu", note, known, new), class_="acting")
 
@@ -92,7 +106,7 @@ def label_badge(name: str, color: str) -> Html:
 
 def verb_form(visit: Visit, issue: Issue, verb: str, *content: Content, class_: str | None = None) -> Html:
     """A form that does something to an issue or pull request; what the viewer may not do is dimmed and says why."""
-    refused = session.refusal(visit.viewer, issue, verb)
+    refused = html.refusal(visit.viewer, issue, verb)
     classes = " ".join(part for part in (class_, "denied" if refused else None) if part)
     why = span("why", refused) if refused else None
     return form(address(issue, verb), *content, why, class_=classes or None)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from simulator import branch_protection, check_runs
+from simulator import branch_protection, check_runs, pull_json
 from simulator.gitstore import CommitInfo
-from simulator.json import pulls as pull_json
 from simulator.pages import html
-from simulator.pages.html import Content, Html, button, div, element, link, span
+from simulator.pages.html import Content, Html, Visit, address, button, div, element, link, span
 from simulator.pages.layout import count, moment, person, state_badge, verb_form
-from simulator.pages.session import Visit, address
 from simulator.state import BranchRules, CheckRun, CommitStatus, PullRequest, Review
 
 _DECIDED = {"APPROVED": "approved", "CHANGES_REQUESTED": "requested changes"}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from simulator.errors import not_found
 from simulator.gitstore import EMPTY_TREE
-from simulator.pages import deployments, files
-from simulator.pages.html import Content, Html, button, div, element, fold, form, link, text_area
+from simulator.pages import checks, files
+from simulator.pages.html import Content, Html, Visit, address, button, div, element, fold, form, link, text_area
 from simulator.pages.layout import count, label_badge, moment, page, person, state_badge
-from simulator.pages.session import Visit, address
 from simulator.state import Account, Issue, PullRequest, Repository
 
 _SHOWN_BYTES = 500_000
@@ -43,7 +42,7 @@ def show(visit: Visit) -> Html:
         ("Branches", [_branch(repository, name, sha) for name, sha in repository.git.refs().items()]),
     ]
     shown = [[element("h2", title), _list(items)] for title, items in sections]
-    heading = [element("h1", repository.full_name), deployments.render_summary(repository)]
+    heading = [element("h1", repository.full_name), checks.render_summary(repository)]
     return page(visit, repository.full_name, heading, shown, _new_issue(repository), repository=repository)
 
 

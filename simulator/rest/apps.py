@@ -6,10 +6,9 @@ import hmac
 from datetime import timedelta
 from typing import cast
 
-from simulator import access
+from simulator import access, repository_json
 from simulator.errors import Refusal, not_found, unprocessable
 from simulator.http import Answer, Call, Route
-from simulator.json import repositories as repository_json
 from simulator.state import Account, Installation, Json, Repository, timestamp
 
 _LEVELS = ("none", "read", "write", "admin")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from simulator import access, conversation, merge_queue, pull_requests, reviews
+from simulator import access, branches, conversation, pull_requests, reviews
 from simulator.errors import Refusal
 from simulator.graphql_query import Field, Operation, QueryError, read_operation
 from simulator.http import Answer, Call, Route
@@ -197,7 +197,7 @@ def _pull(pull: PullRequest) -> Node:
             "number": pull.number,
             "title": pull.title,
             "isDraft": pull.draft,
-            "isMergeQueueEnabled": merge_queue.is_enabled(pull),
+            "isMergeQueueEnabled": branches.is_enabled(pull),
             "isInMergeQueue": pull.queued_head is not None,
             "state": "MERGED" if pull.merged_at else pull.state.upper(),
             "headRefOid": pull.head_sha,
@@ -351,7 +351,7 @@ def _set_draft(call: Call, values: Json, draft: bool) -> Node:
 def _enqueue(call: Call, values: Json) -> Node:
     pull = _pull_by_node(call, str(values.get("pullRequestId")))
     _need(call, pull.repository, "pull_requests:write", "contents:write", "merge_queues:write")
-    merge_queue.enqueue(call.world, pull, call.actor, values.get("expectedHeadOid"))
+    branches.enqueue(call.world, pull, call.actor, values.get("expectedHeadOid"))
     entry = Node("MergeQueueEntry", {"id": f"MQE_{pull.id}", "position": 1, "state": "AWAITING_CHECKS"})
     return Node("EnqueuePullRequestPayload", {"mergeQueueEntry": entry, "clientMutationId": None})
 

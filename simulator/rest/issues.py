@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from simulator import conversation, pull_requests
+from simulator import conversation, pull_requests, repository_json
 from simulator.errors import Refusal, not_found
 from simulator.http import Answer, Call, Route
-from simulator.json import repositories as repository_json
 from simulator.state import Issue, IssueComment, Json, PullRequest, ReviewComment, timestamp
 
 

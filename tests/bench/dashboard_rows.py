@@ -11,11 +11,8 @@ from sqlalchemy import Connection, insert, text
 from ulid import ULID
 
 from memory.db.engine import sync_engine
-from memory.db.tables.findings import FindingRow
-from memory.db.tables.learned import MemoryRow, RecallRow
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.money import SpendRow
-from memory.db.tables.runs import OutboxRow, RecoveryRow, RunRow
+from memory.db.tables.repositories import FindingRow, MemoryRow, RecallRow
+from memory.db.tables.runs import EventRow, OutboxRow, RecoveryRow, RunRow, SpendRow
 from tests.bench import decision_rows
 
 RUNS, EVENTS_OF_RUN, CALLS_OF_RUN, FINDING_EVERY, MEMORIES = 100_000, 10, 2, 2, 5_000

@@ -7,8 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, insert
 from ulid import ULID
 
-from memory.db.tables.deployments import DeploymentRow
-from memory.db.tables.findings import FeedbackRow, GateRow
+from memory.db.tables.repositories import DeploymentRow, FeedbackRow, GateRow
 
 GATE_EVERY, MERGE_EVERY, GRANT_EVERY, MOVE_EVERY, DEPLOYED_EVERY, DISMISSED_EVERY = 10, 3, 50, 5_000, 100, 5
 WAITING = 30  # gates of the newest runs

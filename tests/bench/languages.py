@@ -19,7 +19,7 @@ from pathlib import Path
 import dbos
 import sqlalchemy
 
-from agents.review.checks.dangers.scanner import TABLE
+from agents.review.checks.dangers.rules import TABLE
 from agents.syntax.languages import find_language
 from agents.syntax.validity import BELIEVED
 from tests.bench.reading.entry import load_entries

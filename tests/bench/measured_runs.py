@@ -22,7 +22,7 @@ from agents.llm.prices import estimate
 from agents.llm.scripted import ScriptedModel
 from memory.db.tables.runs import RunRow
 from pipeline.context import PROGRESS_DELAY
-from pipeline.durable.steps import Call, run_durable_step
+from pipeline.durable.journal import Call, run_durable_step
 from simulator import Simulator
 from simulator.state import Issue, PullRequest, Repository
 from tests.clock import MovableClock

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from domain.ids import lowest_id_at
 from domain.runs.work_checkpoint import WorkKey
+from domain.value import lowest_id_at
 from memory.db.engine import Database
-from memory.db.tables.ledger import EventRow
+from memory.db.tables.runs import EventRow
 from simulator.state import Repository
 from tests.bench import dashboard_rows
 from tests.databases import Backend, create_database, drop_database

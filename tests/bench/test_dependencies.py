@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from workspace.dependency_cache import MOST, DependencyCache
+from workspace.safe_copy import remove_tree
 from workspace.sandbox.accounts import find_account
-from workspace.temporary import remove_tree
 
 ROUNDS, FOLDERS, EACH, SIZE = 3, 50, 100, 40_000
 

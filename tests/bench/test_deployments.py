@@ -10,11 +10,10 @@ from pathlib import Path
 
 import aiohttp
 
-from bot.outbound.allowance import Allowance
-from bot.outbound.client import OutboundClient
+from bot.outbound import Allowance, OutboundClient
 from domain.config.configuration import Configuration
 from pipeline.config.parsing import parse
-from pipeline.deployment.watching import Watcher
+from pipeline.deployment.service import Watcher
 from tests.databases import create_database, drop_database
 from tests.stories.driver import PATIENCE, open_story
 from tests.world.deployments import configure, open_deployments

@@ -13,7 +13,7 @@ from ulid import ULID
 
 from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Connection, Database, sync_engine
-from memory.db.tables.learned import MemoryRow
+from memory.db.tables.repositories import MemoryRow
 from memory.learned import vectors
 from memory.learned.recall import RecallQuery, note, recall
 from tests.databases import Backend, create_database, drop_database

@@ -19,13 +19,11 @@ from domain.events import EventType
 from domain.money import NO_CEILINGS, CallOutcome, Limits, Receipt, Reservation
 from domain.ports import ModelBudget
 from domain.runs.run import Phase, Run
-from memory.budgets import model_answers
 from memory.db.engine import Connection, Database
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.money import SpendRow
-from memory.db.tables.process import ExecutorRow
-from memory.db.tables.runs import PullRequestRow, RunRow
-from memory.reservations.reservations import PhaseBudget
+from memory.db.tables.deliveries import ExecutorRow
+from memory.db.tables.runs import EventRow, PullRequestRow, RunRow, SpendRow
+from memory.reservations import PhaseBudget
+from memory.runs import model_answers
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.model_calls.budgeted import BudgetedCalls

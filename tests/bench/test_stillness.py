@@ -12,10 +12,10 @@ from agents.review import layers, reviewer
 from agents.review.model.layer import build_questions
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
-from domain.review.inline_comments import Remark
+from domain.review.review import Remark
 from domain.text.redaction import redact_outgoing
+from memory import findings
 from memory.db.engine import Database
-from memory.findings import findings
 from memory.runs import checkpoints
 from messages import review as review_texts
 from pipeline.publishing.reviews import choose_inline

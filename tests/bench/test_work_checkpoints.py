@@ -16,9 +16,8 @@ from domain.runs.patches import Areas
 from domain.runs.work_checkpoint import CheckpointCause, WorkKey
 from memory.db.engine import Database
 from memory.runs import work_checkpoints
-from pipeline.issue.coding.shadow_work import ShadowWork
 from pipeline.issue.coding.work_item import WorkHistory
-from pipeline.issue.coding.work_keeper import WorkKeeper
+from pipeline.issue.coding.work_keeper import ShadowWork, WorkKeeper
 from tests.bench.repositories import make_repository
 from tests.databases import create_database
 from tests.rows import NOON
@@ -27,7 +26,7 @@ from workspace.draft import Draft
 from workspace.git import Git
 from workspace.objects import Objects
 from workspace.sandbox import probing
-from workspace.sandbox.suspension import ProgramControl
+from workspace.sandbox.processes import ProgramControl
 from workspace.shadow import open_shadow
 
 pytestmark = pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")

@@ -16,10 +16,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from bot.app import Patience
 from bot.github.pacing import Write
-from bot.patience import Patience
-from pipeline.durable.steps import Call, run_durable_step
-from safety.write_rates import PER_HOUR, PER_MINUTE
+from pipeline.durable.journal import Call, run_durable_step
+from safety.github_limits import PER_HOUR, PER_MINUTE
 from simulator import Simulator, User
 from simulator.state import PullRequest, Repository
 from tests.bench.waiting import concludes, find_check, when

@@ -18,7 +18,7 @@ from typing import Any
 from domain.gates import CHECK_ID_PREFIX
 from memory.db.engine import Database
 from simulator import Simulator
-from simulator.faults import Dropped, Moment, RequestInfo
+from simulator.errors import Dropped, Moment, RequestInfo
 from simulator.webhooks import Delivery
 from tests.chaos.process import Part, main
 from tests.clock import MovableClock

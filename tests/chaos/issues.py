@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 from sqlalchemy import select
 
 from domain.money import format_usd
-from memory.db.tables.money import AnswerRow, SpendRow
-from memory.db.tables.runs import OutboxRow, RunRow
+from memory.db.tables.runs import AnswerRow, OutboxRow, RunRow, SpendRow
 from simulator import User
 from simulator.gitstore import FileContent
 from simulator.state import Issue, Repository

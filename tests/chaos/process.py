@@ -14,16 +14,15 @@ from dbos import DBOS
 
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
-from bot.app import forge
-from bot.patience import Patience
+from bot.app import Patience, forge
 from bot.server import serve
 from bot.settings import Settings
 from memory.runs import work_checkpoints
-from pipeline.durable.steps import Call, run_durable_step
+from pipeline.durable.journal import Call, run_durable_step
 from pipeline.issue.coding import work_keeper
 from tests.chaos.model import Delegate, Watched, build_planner, hang
 from tests.clock import MovableClock
-from workspace.sandbox.suspension import ProgramControl
+from workspace.sandbox.processes import ProgramControl
 
 P = ParamSpec("P")
 T = TypeVar("T")

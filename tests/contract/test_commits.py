@@ -27,7 +27,7 @@ async def test_a_commit_is_made_anew_with_the_same_files_and_signed(stage: Stage
     git = stage.shelf.git
     [base] = git.write("before", [Commit("Before", FILES)], None, "ann <ann@example.com>")
     [made] = git.write("made", [Commit("Made\n\nForge-Run: 1\n", CHANGES)], base, "ann <ann@example.com>")
-    draft = await commits.draft_again(Git(git.path), made)
+    draft = await commits.Commits(Git(git.path)).draft_again(made)
     answered = await stage.host.create_commit(stage.repository, draft)
     kept = git.commit(answered.sha)
     assert (answered.tree, answered.is_verified) == (git.commit(made).tree, True)
@@ -40,7 +40,7 @@ async def test_a_merge_keeps_both_parents(stage: Stage) -> None:
     [base] = git.write("before", [Commit("Before", FILES)], None, "ann <ann@example.com>")
     [ours] = git.write("ours", [Commit("Ours", {"a.py": "x = 3\n"})], base, "ann <ann@example.com>")
     merged = git.commit_tree(git.commit(ours).tree, [base, ours], "Merge", "ann <ann@example.com>", NOON)
-    draft = await commits.draft_again(Git(git.path), merged)
+    draft = await commits.Commits(Git(git.path)).draft_again(merged)
     assert (draft.files, draft.parents) == ((), (base, ours))
     answered = await stage.host.create_commit(stage.repository, draft)
     assert (answered.tree, git.commit(answered.sha).parents) == (git.commit(ours).tree, [base, ours])
@@ -64,4 +64,4 @@ async def test_a_submodule_is_left_to_gits_own_push(stage: Stage) -> None:
     module = {"lib": Blob(stage.head.encode(), "160000")}
     [made] = git.write("module", [Commit("With", module)], stage.head, "ann <ann@example.com>")
     with pytest.raises(commits.CannotCommit):
-        await commits.draft_again(Git(git.path), made)
+        await commits.Commits(Git(git.path)).draft_again(made)

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from domain.errors import Behind, CodeHostError, Forbidden, NotFound, Unavailable, Unprocessable
-from domain.github.checks import WorkflowRun
-from domain.github.deployments import HostDeployment, HostDeploymentState, HostDeploymentStatus
+from domain.github.checks import HostDeployment, HostDeploymentState, HostDeploymentStatus, WorkflowRun
 from simulator.state import WorkflowRun as SimulatedRun
 from tests.contract.stage import Stage
 

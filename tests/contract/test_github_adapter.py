@@ -8,9 +8,9 @@ import pytest
 from domain.errors import Forbidden, NotFound, RateLimited, Unavailable, Unprocessable
 from domain.github.checks import Annotation, Button, CheckRun
 from domain.github.commits import AN_APP, Pusher
-from domain.github.importance import look_on
 from domain.github.pull_requests import DraftReview, InlineComment
 from domain.review.review import Conclusion
+from safety.github_limits import look_on
 from simulator import branch_protection
 from tests.contract.stage import CODE, Stage
 

@@ -6,7 +6,7 @@ from domain.errors import Forbidden, NotFound, Unavailable
 from domain.github.commits import AN_APP
 from simulator import conversation, reviews
 from simulator.errors import Refusal
-from simulator.events import Actor
+from simulator.webhooks import Actor
 from tests.contract.stage import Stage
 
 

@@ -13,8 +13,8 @@ from domain.github.pull_requests import (
     ReportedCheck,
     RequiredCheck,
 )
-from simulator.events import Actor
 from simulator.pull_requests import open_pull
+from simulator.webhooks import Actor
 from tests.contract.stage import CODE, Stage
 
 MARKER = "<!-- forge:approve:1:0123abcd -->"

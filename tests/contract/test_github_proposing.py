@@ -5,7 +5,7 @@ import pytest
 from domain.errors import Forbidden, NotFound, Unavailable, Unprocessable
 from domain.github.conversation import CommentEdit
 from domain.github.pull_requests import Branch, PullRequest
-from simulator.faults import Moment, RequestInfo
+from simulator.errors import Moment, RequestInfo
 from tests.contract.stage import Stage
 
 BRANCH = "forge/issue-2"

@@ -13,25 +13,27 @@ from domain.errors import CodeAccessError, Superseded, Unavailable
 from domain.github.commits import Signature
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import RepositoryRef, Run, Trigger
-from domain.text.markers import Markers
+from domain.text.escaping import Markers
 from memory.db.engine import Database
 from memory.runs import runs
 from memory.runs.runs import Candidate
-from messages.pull_request import push_refused
-from messages.pushes import UNSIGNED, explain_refused_push
+from messages.pull_request import UNSIGNED, explain_refused_push, push_refused
 from pipeline.context import Services
-from pipeline.issue.branch import MAX_NAMES, BranchPusher, NotProposed, PushedBranch
-from pipeline.publishing.pull_requests import find_signed
+from pipeline.issue.pull_request import MAX_NAMES, BranchPusher, NotProposed
+from pipeline.publishing.pull_requests import PushResult, find_signed
 from tests.contract.stage import Stage
 from tests.databases import create_database
 from workspace.mirror import Mirror, Mirrors
-from workspace.push_result import BranchMoved, PushRejected
 
 FORGE = Signature(name="forge[bot]", email="77+forge[bot]@users.noreply.github.com")
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 BRANCH = "forge/9-lines"
 ISSUE = 9
 PUSH, PULLS = "/git-receive-pack$", "/pulls$"
+
+
+def pushed_to(branch: str) -> PushResult:
+    return PushResult(outcome="pushed", branch=branch)
 
 
 @dataclass
@@ -53,7 +55,7 @@ class Work:
         self.made[await self.mirror.tree_of(sha), content.strip()] = sha
         return sha
 
-    async def push(self, sha: str, branch: str = BRANCH) -> Any:
+    async def push(self, sha: str, branch: str = BRANCH) -> PushResult:
         return await self.proposal.push(self.mirror, sha, branch)
 
     async def open(self, branch: str = BRANCH) -> PullRequest:
@@ -135,16 +137,16 @@ async def work(stage: Stage, tmp_path: Path) -> AsyncGenerator[Work]:
 
 async def test_a_branch_is_made_and_moved_on(work: Work) -> None:
     first = await work.commit("one\n")
-    assert await work.push(first) == PushedBranch(BRANCH)
+    assert await work.push(first) == pushed_to(BRANCH)
     assert work.head() == first
     second = await work.commit("two\n", first)
-    assert await work.push(second) == PushedBranch(BRANCH)
+    assert await work.push(second) == pushed_to(BRANCH)
     assert work.head() == second
 
 
 async def test_the_same_push_again_does_nothing(work: Work) -> None:
     sha = await work.commit("one\n")
-    assert await work.push(sha) == await work.push(sha) == PushedBranch(BRANCH)
+    assert await work.push(sha) == await work.push(sha) == pushed_to(BRANCH)
     assert work.count_pushes() == 1
 
 
@@ -152,10 +154,10 @@ async def test_a_push_that_was_not_recorded_is_found(work: Work) -> None:
     first = await work.commit("one\n")
     await work.dies_before_recording(lambda: work.push(first))
     assert work.head() == first
-    assert await work.push(first) == PushedBranch(BRANCH)
+    assert await work.push(first) == pushed_to(BRANCH)
     second = await work.commit("two\n", first)
     await work.dies_before_recording(lambda: work.push(second))
-    assert await work.push(second) == PushedBranch(BRANCH)
+    assert await work.push(second) == pushed_to(BRANCH)
     assert (work.head(), work.count_pushes()) == (second, 2)
 
 
@@ -163,7 +165,7 @@ async def test_a_push_that_was_not_recorded_is_found_below_what_people_pushed_si
     sha = await work.commit("one\n")
     await work.dies_before_recording(lambda: work.push(sha))
     theirs = await work.stage.ann.push(work.stage.shelf, BRANCH, {"b.py": "x\n"})
-    assert await work.push(sha) == PushedBranch(BRANCH)
+    assert await work.push(sha) == pushed_to(BRANCH)
     assert (work.head(), work.head(f"{BRANCH}-2")) == (theirs, None)
 
 
@@ -175,18 +177,18 @@ async def test_a_push_without_an_answer_is_repeated_or_found(work: Work, kind: s
         await work.push(sha)
     assert (work.head() == sha) is happened
     faults.clear()
-    assert await work.push(sha) == PushedBranch(BRANCH)
+    assert await work.push(sha) == pushed_to(BRANCH)
     assert (work.head(), work.head(f"{BRANCH}-2")) == (sha, None)
 
 
 async def test_a_branch_of_somebody_else_is_left_alone(work: Work) -> None:
     theirs = await work.stage.ann.push(work.stage.shelf, BRANCH, {"b.py": "x\n"}, base="main")
     first = await work.commit("one\n")
-    assert await work.push(first) == PushedBranch(f"{BRANCH}-2")
+    assert await work.push(first) == pushed_to(f"{BRANCH}-2")
     await work.stage.ann.delete_branch(work.stage.shelf, BRANCH)
     second = await work.commit("two\n", first)
     for wanted in (BRANCH, f"{BRANCH}-2"):  # the run stays on its own branch, by whichever name it is asked for
-        assert await work.push(second, wanted) == PushedBranch(f"{BRANCH}-2")
+        assert await work.push(second, wanted) == pushed_to(f"{BRANCH}-2")
     assert theirs != first
     assert (work.head(), work.head(f"{BRANCH}-2")) == (None, second)
 
@@ -198,7 +200,7 @@ async def test_killed_behind_a_taken_name_it_makes_no_third_branch(work: Work) -
     with pytest.raises(CodeAccessError):
         await work.push(sha)
     work.stage.sim.faults.clear()
-    assert await work.push(sha) == PushedBranch(f"{BRANCH}-2")
+    assert await work.push(sha) == pushed_to(f"{BRANCH}-2")
     assert work.head(f"{BRANCH}-3") is None
 
 
@@ -227,7 +229,7 @@ async def test_a_branch_that_a_person_moved_is_respected(work: Work, how: str) -
     theirs = work.head()
     third = await work.commit("three\n", second)
     for _ in range(2):
-        assert await work.push(third) == BranchMoved()
+        assert await work.push(third) == PushResult(outcome="moved", branch=BRANCH)
     assert (work.head(), work.head(f"{BRANCH}-2")) == (theirs, None)
 
 
@@ -236,7 +238,7 @@ async def test_a_protected_name_is_refused_in_githubs_words(work: Work) -> None:
     await work.push(first)
     work.stage.sim.protect(work.stage.shelf, BRANCH, ["build"])
     refused = await work.push(await work.commit("two\n", first))
-    assert isinstance(refused, PushRejected)
+    assert refused.outcome == "refused"
     assert "GH006" in refused.said
     assert (work.head(), work.head(f"{BRANCH}-2")) == (first, None)
 
@@ -246,7 +248,7 @@ async def test_a_rule_for_signatures_is_explained(work: Work) -> None:
     first = await work.commit("one\n")
     work.stage.sim.protect(work.stage.shelf, BRANCH, ruleset=True, signed=True)
     refused = await work.push(first)
-    assert isinstance(refused, PushRejected)
+    assert refused.outcome == "refused"
     assert "GH013" in refused.said
     assert explain_refused_push(refused.said).endswith(UNSIGNED)
     assert UNSIGNED in push_refused(BRANCH, refused.said, spent=0)
@@ -258,7 +260,7 @@ async def test_a_run_that_lost_its_issue_pushes_nothing(work: Work) -> None:
     first = await work.commit("one\n")
     await work.dies_before_recording(lambda: work.push(first))
     await admit_run(work.services.database, work.run.repository, work.run.head_sha, "two")
-    assert await work.push(first) == PushedBranch(BRANCH)  # it happened before, and is only recorded
+    assert await work.push(first) == pushed_to(BRANCH)  # it happened before, and is only recorded
     with pytest.raises(Superseded):
         await work.push(await work.commit("two\n", first))
     assert work.head() == first

@@ -9,13 +9,12 @@ import pytest
 
 from domain.errors import CodeAccessError, Recovery
 from domain.github.commits import Signature
+from simulator import pull_json
 from simulator.gitstore import Blob
-from simulator.json import pulls as pull_json
 from simulator.state import Repository
 from tests.contract.stage import CODE, Stage
-from workspace.commits import CannotCommit
+from workspace.commits import BranchMoved, CannotCommit, Pushed, PushRejected
 from workspace.mirror import Mirror, Mirrors
-from workspace.push_result import BranchMoved, Pushed, PushRejected
 
 FORGE = Signature(name="forge[bot]", email="77+forge[bot]@users.noreply.github.com")
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from simulator import Dropped, RequestInfo, Simulator, User
-from simulator.faults import Moment
+from simulator.errors import Moment
 from simulator.gitstore import git_environment
 from simulator.state import Installation, Repository
 

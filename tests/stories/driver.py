@@ -12,14 +12,13 @@ from pydantic import SecretStr
 
 from agents.llm.models import Models, ModelTier
 from agents.llm.scripted import ScriptedModel
-from bot.app import Forge, forge
-from bot.patience import Patience
+from bot.app import Forge, Patience, forge
 from bot.server import serve
 from bot.settings import Settings
 from memory.db.tables.runs import RunRow
 from memory.runs import runs
 from messages import review as review_texts
-from pipeline.durable.steps import Durable, run_durable_step
+from pipeline.durable.journal import Durable, run_durable_step
 from simulator import Simulator, User
 from simulator.gitstore import FileContent
 from simulator.state import CheckRun, Issue, IssueComment, PullRequest, Repository, Review, ReviewComment

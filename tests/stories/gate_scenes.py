@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from domain.events import EventType
 from domain.gates import Gate
+from memory import gates, ledger
 from memory.db.tables.runs import RunRow
-from memory.gates import gates
-from memory.ledger import ledger
 from simulator import User
 from simulator.state import CheckRun, PullRequest, Repository, Role
 from tests.stories.driver import Story

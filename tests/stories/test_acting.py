@@ -8,7 +8,7 @@ from inline_snapshot import snapshot
 from memory.repositories import automation_level
 from pipeline.maintenance.retention import remove_old
 from simulator import User
-from simulator.faults import Dropped, Moment, RequestInfo
+from simulator.errors import Dropped, Moment, RequestInfo
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import LAG, Story
 from tests.world.automation import (

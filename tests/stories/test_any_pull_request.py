@@ -17,7 +17,7 @@ from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel, ScriptedReply, Uses
 from domain.money import FixedPrice
 from simulator import Blob
-from simulator.faults import Moment, RequestInfo
+from simulator.errors import Moment, RequestInfo
 from simulator.gitstore import git_environment
 from simulator.state import PullRequest
 from tests.databases import create_database

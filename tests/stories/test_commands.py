@@ -7,12 +7,12 @@ from dbos import DBOS
 from inline_snapshot import snapshot
 
 from domain.events import EventType
-from memory.ledger import ledger
+from memory import ledger
 from memory.runs import checkpoints, runs
 from messages.audit import describe_event
 from pipeline.publishing import reviews
 from pipeline.verdicts import threads
-from safety.review_quota import PER_PULL_REQUEST
+from safety.eligibility import PER_PULL_REQUEST
 from simulator import User
 from simulator.state import PullRequest, Repository, ReviewComment, Role
 from tests.stories.driver import UNTHOUGHT, Story

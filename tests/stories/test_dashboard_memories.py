@@ -9,9 +9,9 @@ from sqlalchemy import select
 
 from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
-from domain.memories.memory import Scope, Use
+from domain.memories import Scope, Use
 from domain.runs.run import Phase
-from memory.db.tables.ledger import EventRow
+from memory.db.tables.runs import EventRow
 from memory.learned import memories, recall
 from memory.learned.recall import RecalledMemory
 from tests.rows import run_row

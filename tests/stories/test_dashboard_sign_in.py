@@ -7,7 +7,7 @@ import pytest
 
 from bot.dashboard import overview
 from memory.process import sessions
-from safety.sessions import MOST_SIGN_INS
+from safety.authorization import MOST_SIGN_INS
 from tests.stories.driver import Story
 from tests.world.dashboard import SeenPage, Visitor, dashboard_origin, signed_in, visit
 

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from rich.console import Console
 
 from bot.cli import doctor
-from bot.doctor.diagnosis import PartState
+from bot.doctor import PartState
 from bot.doctor.services import compare_clocks
 from bot.github.registration import load_permissions
 from bot.health import ALIVE

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from simulator import User
-from simulator.faults import Moment, RequestInfo
+from simulator.errors import Moment, RequestInfo
 from simulator.state import CheckRun, PullRequest
 from tests.stories.driver import UNTHOUGHT, Story
 from tests.world.automation import approvals, at_level, open_pull_request

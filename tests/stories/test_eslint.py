@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli.main import cli
-from workspace.temporary import temporary_folder
+from workspace.safe_copy import temporary_folder
 
 PACKAGES = ("eslint@10", "@eslint/js@10", "@microsoft/eslint-formatter-sarif@3")
 CONFIGURATION = """

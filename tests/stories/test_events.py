@@ -7,8 +7,8 @@ from inline_snapshot import snapshot
 from sqlalchemy import select
 
 from domain.events import EventType
-from memory.db.tables.findings import FeedbackRow
-from memory.ledger import ledger
+from memory import ledger
+from memory.db.tables.repositories import FeedbackRow
 from messages import review as review_texts
 from simulator.state import CheckRun, PullRequest
 from tests.stories.driver import LAG, PATIENCE, Story

@@ -12,13 +12,13 @@ from sqlalchemy import update
 from domain.deployments.problems import MOST_ISSUES
 from domain.errors import ForgeError
 from domain.events import EventType
+from memory import ledger
 from memory.db.engine import Connection
-from memory.db.tables.deployments import FeedbackTokenRow
+from memory.db.tables.repositories import FeedbackTokenRow
 from memory.deployments import feedback_tokens
-from memory.ledger import ledger
 from memory.reports import retention
 from memory.repositories import automation_level
-from safety.review_quota import BURST
+from safety.eligibility import BURST
 from tests.stories.driver import Story
 from tests.world.feedback import STACK, Monitoring, add_run, make_token
 

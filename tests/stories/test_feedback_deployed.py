@@ -2,7 +2,7 @@
 
 import pytest
 
-from domain.memories.memory import Origin
+from domain.memories import Origin
 from memory.learned import memories
 from tests.stories.driver import Story
 from tests.world.deployments import DeploymentScene, open_deployments

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from domain.deployments.feedback import ErrorReport, parse_report
+from domain.deployments.problems import ErrorReport, parse_report
 from memory.db.engine import Database, sync_engine
-from pipeline.deployment.production.intake import FeedbackIntake
+from pipeline.deployment.production_intake import FeedbackIntake
 from pipeline.worker.queues import build_client
 from simulator import Simulator
 from tests.clock import MovableClock

@@ -8,8 +8,8 @@ import pytest
 
 from domain.review.feedback import FindingFeedback
 from domain.runs.run import RepositoryRef
-from memory.findings import feedback, findings
-from memory.gates import gates
+from memory import findings, gates
+from memory.learned import feedback
 from memory.reports.metrics import load_weekly
 from simulator import User
 from simulator.state import CheckRun, PullRequest, Repository

@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import select
 
 from domain.review.feedback import Word
-from memory.db.tables.findings import FeedbackRow
-from memory.gates import gates
+from memory import gates
+from memory.db.tables.repositories import FeedbackRow
 from tests.chaos.driver import Point, stage
 
 TEST = "def test_north():\n    assert 'north'.isalpha()\n"

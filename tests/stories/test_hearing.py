@@ -4,11 +4,11 @@ from inline_snapshot import snapshot
 
 from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
+from memory import ledger
 from memory.learned import memories
-from memory.ledger import ledger
 from simulator import branches
-from simulator.events import Actor
 from simulator.gitstore import Commit
+from simulator.webhooks import Actor
 from tests.stories.driver import Story
 from tests.world.model_findings import LINE, SAYS_NO, claim, open_reviewed
 from tests.world.replies import bodies

@@ -7,8 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from domain.events import EventType
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.money import AnswerRow
+from memory.db.tables.runs import AnswerRow, EventRow
 from simulator.state import PullRequest
 from tests.chaos.driver import stage
 from tests.chaos.issues import run_and_die

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from agents.llm.scripted import Says, ScriptedModel, Uses
 from domain.events import EventType
-from memory.ledger import ledger
+from memory import ledger
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.issues import DONE, MODES, TASK, TEST, get_pull_request, last_instructions, open_issue, patches, plan

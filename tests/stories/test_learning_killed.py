@@ -8,10 +8,9 @@ import pytest
 from sqlalchemy import func, select
 
 from domain.events import EventType
-from domain.memories.memory import Archived
-from memory.db.tables.learned import MemoryUseRow
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.money import SpendRow
+from domain.memories import Archived
+from memory.db.tables.repositories import MemoryUseRow
+from memory.db.tables.runs import EventRow, SpendRow
 from memory.learned import memories
 from tests.accounts import find_discrepancies
 from tests.chaos.driver import ChaosStage, Point, stage

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from inline_snapshot import snapshot
 
-from domain.memories.memory_file import PATH
+from domain.text.memory_file import PATH
 from memory.deliveries import deliveries
 from memory.learned import memories
 from messages.config import CHECK_NAME

@@ -6,7 +6,7 @@ from inline_snapshot import snapshot
 
 from agents.llm.scripted import ScriptedModel, Uses
 from simulator import User
-from simulator.faults import Moment, RequestInfo
+from simulator.errors import Moment, RequestInfo
 from simulator.state import Json, PullRequest, Repository
 from tests.stories.driver import Story
 from tests.world.cart import DIFF

@@ -12,7 +12,7 @@ from domain.errors import ForgeError, UnknownName
 from domain.notices import NoticeType
 from memory.process import halts
 from messages.notices import build_test
-from pipeline.maintenance.notices.addressing import AddressBook, NoticeAddress
+from pipeline.maintenance.notices import AddressBook, NoticeAddress
 from tests.databases import create_database
 from tests.stories.driver import open_story
 from tests.stories.gate_scenes import open_scene

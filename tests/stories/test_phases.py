@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel, ScriptedReply
 from domain.events import Event
-from memory.ledger import ledger
+from memory import ledger
 from tests.stories.driver import Story
 from tests.world.issues import DONE, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
 from tests.world.replies import first_lines

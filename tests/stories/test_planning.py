@@ -11,7 +11,7 @@ from inline_snapshot import snapshot
 from agents.llm.models import Models
 from agents.llm.scripted import Fails, Says, ScriptedModel, Stalls, Uses
 from bot.cli import intervention
-from memory.gates import gates
+from memory import gates
 from tests.databases import create_database
 from tests.stories.driver import Story, open_story
 from tests.world.issues import LOOKS, MODES, SHOP, IssueScene, open_issue, plan

@@ -5,9 +5,8 @@ import asyncio
 import pytest
 from dbos import DBOS, EnqueueOptions
 
-from pipeline.durable.workflows import DELIVERY
-from pipeline.worker.queues import FEW, give_way
-from pipeline.worker.recovery import count_in_flight
+from pipeline.durable.queues import DELIVERY
+from pipeline.worker.queues import FEW, count_in_flight, give_way
 from tests.stories.driver import PATIENCE, Story
 
 pytestmark = pytest.mark.own_forge

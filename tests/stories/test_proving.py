@@ -11,7 +11,7 @@ from inline_snapshot import snapshot
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel, Uses
 from pipeline.context import PROGRESS_DELAY
-from simulator.faults import Moment, RequestInfo
+from simulator.errors import Moment, RequestInfo
 from simulator.state import CheckRun
 from tests.databases import create_database
 from tests.stories.driver import LAG, PATIENCE, PATIENT, Story, open_story

@@ -6,7 +6,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from agents.llm.scripted import ScriptedModel
-from simulator.faults import Dropped, Moment, RequestInfo
+from simulator.errors import Dropped, Moment, RequestInfo
 from simulator.state import CheckRun, PullRequest, Repository
 from tests.stories.driver import Story
 from tests.world.automation import jump_ahead

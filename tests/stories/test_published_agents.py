@@ -16,7 +16,7 @@ from tests.toolchain import toolchain
 from tests.world.command_line_agent import CART, REPORT, TESTS
 from tests.world.issues import TASK, get_pull_request, open_issue, plan
 from tests.world.verification import get_outcome
-from workspace.temporary import temporary_folder
+from workspace.safe_copy import temporary_folder
 
 pytestmark = pytest.mark.deep
 

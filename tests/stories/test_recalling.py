@@ -16,9 +16,8 @@ from agents.llm.models import Embedding, Models
 from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
 from domain.money import FixedPrice
+from memory import ledger, reservations
 from memory.learned import memories
-from memory.ledger import ledger
-from memory.reservations import reservations
 from tests.databases import create_database
 from tests.stories.driver import Story, open_story
 from tests.world.memories import teach

@@ -8,14 +8,14 @@ from sqlalchemy import select
 
 from agents.llm.scripted import ScriptedModel, Uses
 from domain.runs.next_step import SendBack
+from domain.runs.patches import RequiredFix
 from domain.runs.run import Phase, Run
-from domain.runs.task_result import RequiredFix
 from domain.runs.testing import TestRun
+from memory import gates
 from memory.db.tables.runs import RecoveryRow
-from memory.gates import gates
 from memory.reports.metrics import load_weekly
 from memory.runs import checkpoints, runs
-from pipeline.issue.test_result import HeadTestResult
+from pipeline.issue.head_examination import HeadTestResult
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.command_line_agent import CART, REPORT, TESTS, says

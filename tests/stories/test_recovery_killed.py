@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from memory.db.tables.findings import GateRow
+from memory.db.tables.repositories import GateRow
 from memory.db.tables.runs import RecoveryRow
 from simulator.state import PullRequest
 from tests.chaos.driver import stage

@@ -15,11 +15,10 @@ from agents.llm.models import Models
 from agents.llm.scripted import Fails, ScriptedModel
 from agents.prompts import load_prompt
 from domain.events import Event
-from domain.memories.memory import Archived, Memory, Origin
+from domain.memories import Archived, Memory, Origin
 from domain.money import FixedPrice
+from memory import ledger, reservations
 from memory.learned import memories
-from memory.ledger import ledger
-from memory.reservations import reservations
 from simulator.state import PullRequest, Repository
 from tests.accounts import find_discrepancies
 from tests.databases import create_database

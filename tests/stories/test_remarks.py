@@ -5,8 +5,8 @@ from inline_snapshot import snapshot
 from pydantic import JsonValue
 
 from agents.llm.scripted import Fails, Says, ScriptedModel
-from memory.reservations import reservations
-from safety.review_quota import COMMENTS_PER_OUTSIDER
+from memory import reservations
+from safety.eligibility import COMMENTS_PER_OUTSIDER
 from simulator.state import PullRequest
 from tests.stories.driver import Story
 from tests.world.issues import open_issue, plan

@@ -8,10 +8,8 @@ from sqlalchemy import func, select, text
 
 from agents.llm.scripted import ScriptedModel
 from memory.db.engine import Database
-from memory.db.tables.findings import FindingRow, GateRow
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.money import AnswerRow
-from memory.db.tables.runs import CheckpointRow, RunRow
+from memory.db.tables.repositories import FindingRow, GateRow
+from memory.db.tables.runs import AnswerRow, CheckpointRow, EventRow, RunRow
 from memory.reports import retention
 from pipeline.maintenance.retention import remove_old
 from simulator.state import PullRequest, Repository

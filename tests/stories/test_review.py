@@ -5,8 +5,8 @@ from inline_snapshot import snapshot
 
 from simulator import Blob
 from simulator.branches import commit_files
-from simulator.events import Actor
 from simulator.gitstore import Commit
+from simulator.webhooks import Actor
 from tests.stories.driver import UNTHOUGHT, Story
 from tests.world.replies import first_lines
 

@@ -5,7 +5,7 @@ import re
 from agents.llm.scripted import Says, ScriptedModel
 from domain.events import EventType
 from domain.runs.work_checkpoint import CheckpointCause, WorkCheckpoint, WorkKey, load_states
-from memory.ledger import ledger
+from memory import ledger
 from memory.runs import work_checkpoints
 from tests.stories.driver import Story
 from tests.world.cart import DIFF

@@ -7,7 +7,7 @@ from urllib.parse import urljoin
 import aiohttp
 from aiohttp.test_utils import make_mocked_request
 
-from bot.reference.pages import json_schema
+from bot.reference import json_schema
 from bot.server import ConfigurationSchema
 from messages import config as config_texts
 from tests.databases import create_database, drop_database

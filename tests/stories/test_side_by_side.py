@@ -21,7 +21,7 @@ from sqlalchemy import select
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel, ScriptedReply, Uses
 from domain.money import FixedPrice
-from memory.db.tables.money import SpendRow
+from memory.db.tables.runs import SpendRow
 from simulator import User
 from simulator.state import Issue, PullRequest, Repository
 from tests.accounts import find_discrepancies

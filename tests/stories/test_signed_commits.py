@@ -4,7 +4,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from agents.llm.scripted import ScriptedModel
-from messages.pushes import UNSIGNED
+from messages.pull_request import UNSIGNED
 from simulator.state import Repository
 from tests.stories.driver import Story
 from tests.world.automation import APP, at_level, list_actions, open_pull_request

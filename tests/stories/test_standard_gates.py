@@ -6,7 +6,7 @@ from domain.config.configuration import Configuration
 from domain.gates import STANDARD_GATES, GateState
 from domain.runs.run import Phase, Run
 from domain.verdicts import Reason
-from memory.gates import gates
+from memory import gates
 from pipeline.gates.ask import open_gate
 from safety.avoidance_gates import build_request
 from simulator import User

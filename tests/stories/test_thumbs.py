@@ -4,8 +4,8 @@ from inline_snapshot import snapshot
 
 from agents.llm.scripted import ScriptedModel
 from domain.events import Event, EventType
+from memory import ledger
 from memory.learned import memories
-from memory.ledger import ledger
 from simulator import User
 from simulator.state import PullRequest, ReviewComment
 from tests.stories.driver import Story

@@ -1,7 +1,7 @@
 """An issue's run, the review of its pull request and its deployments are shown as one piece of work."""
 
 from agents.llm.scripted import ScriptedModel
-from memory.runs.traces import list_trace
+from memory.runs.outbox import list_trace
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.issues import TEST

@@ -7,7 +7,7 @@ from inline_snapshot import snapshot
 from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel
-from domain.ids import shorten_id
+from domain.value import shorten_id
 from memory.runs import work_checkpoints
 from simulator import User
 from simulator.gitstore import FileContent

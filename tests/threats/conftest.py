@@ -9,7 +9,7 @@ import pytest
 
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
-from bot.patience import Patience
+from bot.app import Patience
 from tests.databases import Backend, create_database, drop_database
 from tests.invariants import find_violations
 from tests.stories.driver import DELIVERY, LAG, LOOKS, NO_MODEL, Story, open_shared_story, open_story

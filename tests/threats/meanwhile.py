@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from simulator.faults import Moment, RequestInfo
+from simulator.errors import Moment, RequestInfo
 from tests.stories.driver import Story
 
 

@@ -9,7 +9,7 @@ import sys
 from domain.money import MICRO, CallOutcome, Limits, Receipt, Refusal, to_micro
 from domain.runs.run import Phase, RepositoryRef, Run, RunState, Trigger
 from memory.db.engine import Database
-from memory.reservations.reservations import PhaseBudget
+from memory.reservations import PhaseBudget
 from tests.clock import MovableClock
 
 WANTED = to_micro("0.15")

@@ -12,7 +12,7 @@ from memory.db.tables.repositories import ConfigurationRow
 from memory.db.tables.runs import CheckpointRow
 from messages import review as review_texts
 from simulator import User
-from simulator.faults import RequestInfo
+from simulator.errors import RequestInfo
 from simulator.state import Installation, PullRequest, Repository
 from tests.stories.driver import Story
 from tests.threats.meanwhile import act_after_write

@@ -11,12 +11,12 @@ from inline_snapshot import snapshot
 from memory.learned import memories
 from memory.repositories import automation_level, permits
 from messages import review as review_texts
-from pipeline.durable.steps import Call, run_durable_step
+from pipeline.durable.journal import Call, run_durable_step
 from simulator import User, branches, pull_requests
 from simulator.errors import Refusal
-from simulator.events import Actor
 from simulator.gitstore import Commit, FileContent
 from simulator.state import PullRequest, Repository
+from simulator.webhooks import Actor
 from tests.databases import Backend
 from tests.rows import run_row
 from tests.stories.driver import Story, run_forge

@@ -15,9 +15,9 @@ from agents.llm.models import LanguageModel
 from agents.llm.scripted import Raises, Reports, ScriptedModel, Stalls
 from domain.money import FixedPrice, Limits, Receipt, Reservation, Usage
 from domain.runs.run import Phase
+from memory import reservations
 from memory.db.engine import Database
-from memory.reservations import reservations
-from memory.reservations.reservations import PhaseBudget
+from memory.reservations import PhaseBudget
 from tests.accounts import find_discrepancies
 from tests.clock import MovableClock
 from tests.databases import Backend, create_database, drop_database

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from domain.config.configuration import Configuration
-from domain.config.mistakes import MAX_MISTAKES
+from domain.config.values import MAX_MISTAKES
 from memory.repositories import configurations
 from pipeline.config.parsing import parse
 from pipeline.config.yaml import MAX_BYTES

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.outbound.allowance import Allowance
+from bot.outbound import Allowance
 from domain.deployments.readings import HealthTarget, JsonTarget, PrometheusTarget, Reading, take_reading
 from domain.errors import OutboundRefused
 from tests.stories.driver import Story

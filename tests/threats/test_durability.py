@@ -10,12 +10,12 @@ from inline_snapshot import snapshot
 from domain.commands import Sender
 from domain.runs.run import RepositoryRef
 from memory.repositories import permits
-from pipeline.durable.steps import Call, Durable, run_durable_step
+from pipeline.durable.journal import Call, Durable, run_durable_step
 from simulator import Simulator
 from simulator.check_runs import update
-from simulator.events import Actor
-from simulator.faults import Dropped, Moment, RequestInfo
+from simulator.errors import Dropped, Moment, RequestInfo
 from simulator.state import Repository
+from simulator.webhooks import Actor
 from tests.chaos.driver import Point, ProcessSlot, sample, stage
 from tests.chaos.scenes import Scene, Superseded, prepare
 from tests.chaos.sweep import SCENES, Sweep, at

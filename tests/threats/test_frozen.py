@@ -12,7 +12,7 @@ import pytest
 from memory.process import executors
 from memory.process.executors import LEASE, TAKEOVER_PERIOD
 from messages import review as review_texts
-from simulator.faults import Moment, RequestInfo
+from simulator.errors import Moment, RequestInfo
 from simulator.state import PullRequest
 from tests.databases import Backend
 from tests.threats.serving import PATIENCE, ForgeProcess, start_process

@@ -13,11 +13,11 @@ from inline_snapshot import snapshot
 from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
 from domain.gates import GateDecision, GateState
+from memory import gates
 from memory.db.engine import Database
-from memory.gates import gates
-from pipeline.durable.steps import Call, run_durable_step
+from pipeline.durable.journal import Call, run_durable_step
 from simulator import User, check_runs, conversation
-from simulator.events import Actor
+from simulator.webhooks import Actor
 from tests.databases import Backend
 from tests.invariants import find_violations
 from tests.stories.driver import Story, run_forge

@@ -10,9 +10,9 @@ from inline_snapshot import snapshot
 from messages import review as review_texts
 from simulator import Simulator, User
 from simulator.check_runs import create
-from simulator.events import Actor
-from simulator.faults import Kind
+from simulator.errors import Kind
 from simulator.state import CheckRun, PullRequest, Repository
+from simulator.webhooks import Actor
 from tests.clock import MovableClock
 from tests.databases import create_database
 from tests.stories.driver import SECRET, Story, run_forge

@@ -12,12 +12,11 @@ from sqlalchemy import func, select
 from agents.llm.scripted import ScriptedModel, Stalls, Uses
 from domain.gates import GateState
 from domain.money import FREE, FixedPrice
-from memory.db.tables.money import AnswerRow
-from memory.db.tables.runs import CheckpointRow
-from memory.gates import gates
+from memory import gates
+from memory.db.tables.runs import AnswerRow, CheckpointRow
 from simulator import User, conversation
-from simulator.access import Actor
-from simulator.faults import Moment, RequestInfo
+from simulator.errors import Moment, RequestInfo
+from simulator.http import Actor
 from simulator.state import PullRequest
 from tests.stories.driver import Story
 from tests.world.cart import DIFF

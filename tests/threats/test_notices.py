@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.outbound.allowance import Allowance
+from bot.outbound import Allowance
 from domain.errors import OutboundRefused
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import open_scene

@@ -10,8 +10,7 @@ from agents.llm.scripted import ScriptedModel
 from bot.cli.review import to_terminal
 from domain.errors import ToolError
 from domain.review.findings import Category, Finding, Fix, Layer, Severity
-from domain.text.escaping import code_block, escape, inline_code, suggestion_block
-from domain.text.markers import Markers
+from domain.text.escaping import Markers, code_block, escape, inline_code, suggestion_block
 from handlers.markdown import find_command_lines
 from messages import inline_comments as comment_texts
 from messages import review as review_texts

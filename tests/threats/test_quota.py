@@ -3,9 +3,9 @@
 import pytest
 
 from domain.events import Event, EventType
-from memory.ledger import audit
+from memory.reports import audit
 from messages import review as review_texts
-from safety.review_quota import COMMENTS_PER_OUTSIDER, PER_STRANGER
+from safety.eligibility import COMMENTS_PER_OUTSIDER, PER_STRANGER
 from simulator import User
 from simulator.state import CheckRun, PullRequest, Repository
 from tests.stories.driver import Story

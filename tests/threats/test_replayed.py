@@ -4,7 +4,7 @@ import json
 
 from sqlalchemy import select
 
-from handlers import HANDLERS
+from handlers import EVENTS
 from memory.db.tables.deliveries import DeliveryRow
 from memory.reports import retention
 from messages import deliveries as texts
@@ -142,7 +142,7 @@ async def test_t_w14_a_body_under_the_name_of_another_event(story: Story) -> Non
     await alice.delete_comment(comment)
     await story.settle()
     captured = _last(story, "issue_comment", "deleted")
-    for event in HANDLERS.keys() - {"issue_comment"}:
+    for event in EVENTS.keys() - {"issue_comment"}:
         answer = await send_webhook(webhook_url(story), captured.raw, event=event)
         assert answer.text.startswith("ignored"), (event, answer.text)
     await story.settle()

@@ -15,9 +15,9 @@ from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY
 from agents.review.reviewer import check
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
-from domain.config.review import Linter
+from domain.config.sections import Linter
 from domain.errors import Recovery
-from memory.db.tables.findings import FindingRow
+from memory.db.tables.repositories import FindingRow
 from safety.impact import list_unread
 from safety.risk import PullRequestAuthor
 from tests.stories.driver import Story
@@ -25,9 +25,8 @@ from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import check_files, sarif
 from tests.unit.workspace.changes import between, compare, content, diff_tree, reasons, run
 from tests.unit.workspace.remotes import AUTHORIZATION, Author, Remote, serve
-from workspace.attributes import Attributes
 from workspace.diff import DiffLimits, Entry
-from workspace.file_selection import choose
+from workspace.file_selection import Attributes, choose
 from workspace.git import Git, TooLarge
 from workspace.mirror import Mirror, Mirrors
 from workspace.objects import Objects

@@ -25,6 +25,7 @@ from safety.risk import PullRequestAuthor
 from tests.threats.levels import at_each_level
 from tests.unit.checks.building import change_of
 from tests.unit.sandbox.machine import has_landlock, is_gone, mark_seconds
+from workspace.objects import Objects
 from workspace.sandbox import probes, probing
 from workspace.sandbox.accounts import find_account
 from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Completed, Sandbox, SandboxCommand
@@ -458,7 +459,7 @@ asyncio.run(main())
         assert await is_gone(marker)
         assert list(Path(folder).iterdir())
         left = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", "from workspace.temporary import sweep; sweep()", env=environment
+            sys.executable, "-c", "from workspace.safe_copy import sweep; sweep()", env=environment
         )
         assert await left.wait() == 0
         assert not list(Path(folder).iterdir())
@@ -578,7 +579,7 @@ async def test_t_s5_without_any_containment_code_of_others_is_refused() -> None:
     assert choose_containment("eslint", LIMITS, none, origin=CodeOrigin.own, executes=True).level == LIMITS
 
 
-class _Code:
+class _Code(Objects):
     """The code of a pull request, as far as the checks ask for it."""
 
     def __init__(self, change: Change, contents: dict[str, FileVersions]) -> None:

@@ -14,8 +14,7 @@ import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from bot.app import forge
-from bot.patience import Patience
+from bot.app import Patience, forge
 from bot.server import serve
 from memory.db.tables.deliveries import DeliveryLogRow
 from memory.deliveries import deliveries

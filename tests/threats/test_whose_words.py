@@ -7,8 +7,8 @@ import pytest
 
 from agents.llm.scripted import ScriptedModel
 from simulator import User, branch_protection, conversation
-from simulator.events import Actor
 from simulator.state import Issue, PullRequest
+from simulator.webhooks import Actor
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.instructions import ASKED

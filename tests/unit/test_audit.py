@@ -10,14 +10,15 @@ import pytest
 
 from bot.cli import audit as auditing
 from bot.cli.audit import AuditOptions, render_entries
-from bot.moments import parse_moment
+from bot.clock import parse_moment
 from domain.errors import ForgeError
 from domain.events import Event, EventType
 from domain.runs.run import Phase
+from memory import ledger
 from memory.db.engine import Database
-from memory.ledger import audit, ledger
-from memory.ledger.audit import EventFilter
 from memory.process import halts
+from memory.reports import audit
+from memory.reports.audit import EventFilter
 from messages import audit as texts
 from messages.audit import COLUMNS, SAFETY_EVENTS, AuditEntry, escape_cell, format_duration
 from tests.rows import delivery_row, gate_row, run_row, settings

@@ -17,7 +17,7 @@ from domain.runs.patches import ChangedFile
 from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, WorkCheckpoint, WorkKey
 from memory.db.engine import Bus, Database
 from memory.runs import work_checkpoints
-from messages.work_diff import DiffRoom, fit_diff, render_diff
+from messages.checkpoints import DiffRoom, fit_diff, render_diff
 from tests.rows import NOON, run_row, settings
 from tests.world.checkpoints import STATES, add_chain, build_change
 

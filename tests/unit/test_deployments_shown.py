@@ -9,8 +9,8 @@ from aiohttp.test_utils import make_mocked_request
 
 from bot.cli import deployments as shown
 from bot.cli.deployments import render_line
+from bot.doctor import PartState
 from bot.doctor.configured import check_commands, check_permissions
-from bot.doctor.diagnosis import PartState
 from bot.prometheus import Metrics
 from domain.commands import Sender
 from domain.deployments.deployment import Cause, DeployAccess, DeploymentState, Step
@@ -19,11 +19,9 @@ from domain.errors import ForgeError, UnknownName
 from domain.review.review import RiskLevel
 from domain.runs.run import RepositoryRef, Run
 from memory.db.engine import Bus, Database
-from memory.db.tables.deployments import DeploymentRow
+from memory.db.tables.repositories import DeploymentRow
 from memory.deployments import deployments
-from memory.deployments.deployments import DeploymentOrder
-from memory.reports import past_deployments
-from memory.reports.past_deployments import PastDeployment
+from memory.deployments.deployments import DeploymentOrder, PastDeployment
 from messages import deployments as texts
 from tests.rows import NOON, run_row, settings
 from tests.unit.deployments.orders import deployment
@@ -124,7 +122,7 @@ async def test_each_environment_has_what_was_deployed_last_and_kept(database: Da
     elsewhere = await _order(database, TOOLS, "production", NOON + timedelta(days=2))
     for run, state in zip((*production, staging[0], elsewhere), (*states, STATE.degraded, STATE.healthy), strict=True):
         await deployments.move(database, run, state, NOON)
-    there = await past_deployments.list_there(database, SHOP.id)
+    there = await deployments.list_there(database, SHOP.id)
     assert [(each.environment, each.run_id) for each in there] == [
         ("production", production[1].id),
         ("staging", staging[0].id),

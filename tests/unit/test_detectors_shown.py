@@ -7,16 +7,16 @@ import pytest
 
 from bot.cli import metrics as shown
 from bot.clock import SystemClock
+from bot.doctor import PartState
 from bot.doctor.configured import check_detectors
-from bot.doctor.diagnosis import PartState
 from domain.commands import Sender
 from domain.review.avoidance import AvoidanceKind
 from domain.review.feedback import DismissalScope, FeedbackStatement
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
-from memory.db.tables.findings import FeedbackRow, FindingRow
-from memory.findings import feedback
+from memory.db.tables.repositories import FeedbackRow, FindingRow
+from memory.learned import feedback
 from tests.rows import run_row, settings
 
 NOW = SystemClock().now()

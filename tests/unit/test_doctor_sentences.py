@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 import pytest
 
 from agents.llm.scripted import ScriptedModel
-from bot.doctor.diagnosis import Diagnosis, PartState
+from bot.doctor import Diagnosis, PartState
 from bot.doctor.machine import judge_levels
 from bot.doctor.services import check_deliveries, check_hook, check_installations, check_model
 from bot.github.payloads.apps import HookShown
-from domain.github.deliveries import DeliveryAttempt
+from domain.github.installations import DeliveryAttempt
 from workspace.sandbox.probes import ATTACKS
 from workspace.sandbox.sandbox import Attack, SandboxLevel
 

@@ -8,7 +8,7 @@ from tests.structure import PACKAGES, ROOT, Source
 
 HEAVY = frozenset(
     {
-        "agents.review.checks.baseline.find_introduced",
+        "agents.review.checks.results.find_introduced",
         "agents.review.checks.fingerprints.add_fingerprints",
         "domain.review.identity.find_again",
         "domain.review.identity.find_moved",

@@ -17,11 +17,10 @@ from domain.money import MICRO
 from domain.runs import metrics
 from domain.runs.metrics import METRICS, Facts, Observation, RunFact, TroubleFact, build_series, render_trend
 from domain.runs.run import Phase, ReasonCode, RunState
+from memory import ledger
 from memory.db.engine import Bus, Database
-from memory.db.tables.findings import FeedbackRow, FindingRow
-from memory.db.tables.learned import MemoryRow, RecallRow
+from memory.db.tables.repositories import FeedbackRow, FindingRow, MemoryRow, RecallRow
 from memory.db.tables.runs import CheckpointRow, OutboxRow
-from memory.ledger import ledger
 from memory.reports.metrics import load_weekly
 from memory.repositories import configurations
 from memory.repositories.configurations import ConfigurationScope

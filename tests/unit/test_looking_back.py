@@ -10,8 +10,8 @@ from bot.cli.costs import CostOptions
 from domain.errors import ForgeError
 from domain.gates import GateState
 from domain.money import MICRO, GroupBy
+from memory import gates
 from memory.db.engine import Database
-from memory.gates import gates
 from memory.reports import costs
 from memory.reports.costs import Cost, CostFilter
 from memory.repositories import configurations

@@ -10,13 +10,12 @@ from sqlalchemy import delete
 
 from bot.prometheus import Metrics
 from domain.events import Event, EventType
-from domain.ids import new_id
-from domain.review.checks import CHECKS
+from domain.review.reading import CHECKS
 from domain.runs.run import Phase
+from domain.value import new_id
 from memory.db.engine import Bus, Database
-from memory.db.tables.findings import GateRow
-from memory.db.tables.money import CircuitRow
-from memory.db.tables.repositories import RepositoryRow
+from memory.db.tables.repositories import GateRow, RepositoryRow
+from memory.db.tables.runs import CircuitRow
 from memory.process import halts
 from tests.databases import Backend, create_database, drop_database
 from tests.rows import NOON, gate_row

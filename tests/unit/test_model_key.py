@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from bot.doctor.diagnosis import PartState
+from bot.doctor import PartState
 from bot.settings import load_installation
 from bot.setup.site import try_key
 from tests.provider import KEY, Provider, answer_text, serve_provider

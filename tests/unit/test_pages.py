@@ -16,8 +16,7 @@ from domain.deployments.deployment import DeploymentState
 from domain.gates import STANDARD_GATES, GateState
 from domain.review.review import Conclusion, Decision
 from domain.runs.run import Phase, ReasonCode, RunState
-from pipeline.publishing.deployment_check import CONCLUSIONS
-from pipeline.publishing.deployment_record import REPORTED
+from pipeline.publishing.deployment_record import CONCLUSIONS, REPORTED
 from safety.authorization import ROLES
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents.llm.models import LanguageModel, ModelTier, Unusable
-from bot.outbound.allowance import NOTHING, Allowance
+from bot.outbound import NOTHING, Allowance
 from bot.setting_sources import provider_secrets
 from bot.settings import load, load_installation
 from bot.tool_folders import load_tool_folders

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.setup.afterwards import InstallPage, find_install_page
+from bot.setup.choices import InstallPage, find_install_page
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from tests.structure import (
     find_rooms,
     find_test_imports,
     find_unknown_threats,
+    find_untested_threats,
     is_participle,
 )
 
@@ -107,3 +108,11 @@ def test_threats_have_a_row() -> None:
     found = find_unknown_threats("| T-W1 | a webhook |", {"a.py": f"T-W1, {unknown} and T-shirts"})
 
     assert found == [f"a.py: {unknown}"]
+
+
+def test_threats_have_a_test() -> None:
+    page = "- **T-W1** no signature\n- **T-W2** a changed body\n"
+
+    found = find_untested_threats(page, ["def test_t_w1_no_signature():", "def test_g1_a_write_fails():"])
+
+    assert found == ["T-G1", "T-W2"]

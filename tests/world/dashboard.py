@@ -12,7 +12,7 @@ import httpx2
 from sqlalchemy import select
 
 from agents.llm.scripted import ScriptedModel
-from memory.db.tables.findings import FindingRow
+from memory.db.tables.repositories import FindingRow
 from simulator import Simulator, User
 from simulator.state import PullRequest, Repository, Role
 from tests.stories.driver import Story

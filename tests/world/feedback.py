@@ -9,8 +9,8 @@ from typing import Any
 import aiohttp
 
 from domain.deployments.problems import ProductionProblem
-from domain.ids import new_id
 from domain.runs.run import RepositoryRef
+from domain.value import new_id
 from memory.deployments import feedback_tokens, problems
 from simulator.state import Issue, Repository
 from tests.rows import run_row

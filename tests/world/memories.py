@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from domain.memories.memory import Memory, MemoryKind, Origin
+from domain.memories import Memory, MemoryKind, Origin
 from domain.runs.run import RepositoryRef
 from memory.learned import memories
 from simulator.state import Repository

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from domain.events import EventType
 from domain.notices import make_key, show_secret
-from memory.deliveries.notices import notices, targets
-from memory.deliveries.notices.notices import StoredNotice
-from memory.deliveries.notices.targets import TargetState
-from memory.ledger import ledger
+from memory import ledger
+from memory.deliveries import notice_targets, notices
+from memory.deliveries.notice_targets import TargetState
+from memory.deliveries.notices import StoredNotice
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import GateScene
 from tests.world.notice_receiver import NoticeReceiver, wait_until
@@ -76,7 +76,7 @@ async def wait_for_failing(story: Story, number: int) -> Sequence[TargetState]:
 
     async def look() -> bool:
         nonlocal found
-        found = await targets.list_failing(story.forge.services.database)
+        found = await notice_targets.list_failing(story.forge.services.database)
         return len(found) == number
 
     await wait_until(look, lambda: f"these targets fail: {found}")

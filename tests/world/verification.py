@@ -3,7 +3,7 @@
 from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel
-from memory.ledger import ledger
+from memory import ledger
 from simulator.state import PullRequest
 from tests.stories.driver import Story
 from tests.world.cart import DIFF

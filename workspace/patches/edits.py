@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from domain.review.findings import Severity
 from domain.runs.patches import EXECUTABLE, REGULAR, ChangedFile, ChangeSet
-from workspace.patches import path_rules
-from workspace.patches.errors import PatchRefused, refusal, violation
+from workspace.patches import refusals
+from workspace.patches.refusals import PatchRefused, refusal, violation
 from workspace.patches.tree import FileTree
 
 _MOST_PLACES = 5  # lines that are named where a passage is there several times
@@ -38,7 +38,7 @@ TextEdit = Replacement | WrittenFile
 
 def list_paths(edit: TextEdit) -> tuple[str, ...]:
     """The files that must be read to carry out an edit."""
-    return () if path_rules.find_mistake(edit.path) else (edit.path,)
+    return () if refusals.find_mistake(edit.path) else (edit.path,)
 
 
 def build_change(edit: TextEdit, tree: FileTree) -> ChangeSet:
@@ -68,7 +68,7 @@ def _require_mode(path: str, tree: FileTree) -> str | None:
 
     :raises PatchRefused: it is no regular file, or its path leads elsewhere.
     """
-    if wrong := path_rules.find_mistake(path):
+    if wrong := refusals.find_mistake(path):
         raise PatchRefused([violation(path, "path", Severity.critical, f"The path {wrong}.", _PLAIN_PATH)])
     mode = tree.modes.get(path)
     if mode not in {None, REGULAR, EXECUTABLE}:

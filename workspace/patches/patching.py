@@ -6,8 +6,8 @@ from io import BytesIO
 
 from domain.review.findings import Severity
 from domain.runs.patches import EXECUTABLE, LIMITS, REGULAR, ChangedFile, ChangeSet, Constraint, PatchLimits, Violation
-from workspace.patches import path_rules, unified_diff
-from workspace.patches.errors import PatchRefused, refusal, violation
+from workspace.patches import refusals, unified_diff
+from workspace.patches.refusals import PatchRefused, refusal, violation
 from workspace.patches.tree import FileTree
 from workspace.patches.unified_diff import FilePatch, PatchHunk
 
@@ -29,7 +29,7 @@ def restore_returns(diff: bytes, tree: FileTree) -> bytes:
 
 def _lacks_returns(patch: FilePatch, tree: FileTree) -> bool:
     is_there = patch.new_mode is None and tree.modes.get(patch.path) in {REGULAR, EXECUTABLE}
-    if not is_there or path_rules.find_mistake(patch.path) is not None:
+    if not is_there or refusals.find_mistake(patch.path) is not None:
         return False
     if any(text.endswith((b"\r\n", b"\r")) for hunk in patch.hunks for _, text in hunk.lines):
         return False
@@ -83,7 +83,7 @@ def list_paths(diff: bytes, limits: PatchLimits = LIMITS) -> tuple[str, ...]:
     :raises PatchRefused: it is not a diff of text files, or is too large.
     """
     there = (patch.path for patch in _read_within(limits, diff) if patch.new_mode is None)
-    return tuple(path for path in there if path_rules.find_mistake(path) is None)
+    return tuple(path for path in there if refusals.find_mistake(path) is None)
 
 
 def _read_within(limits: PatchLimits, diff: bytes) -> list[FilePatch]:
@@ -120,7 +120,7 @@ def _change_file(patch: FilePatch, tree: FileTree, seen: set[str], search: "_Sea
     :param seen: paths of the files before it; this one is added.
     :raises _Unfit: if it cannot be changed as the patch asks.
     """
-    if wrong := path_rules.find_mistake(patch.path):
+    if wrong := refusals.find_mistake(patch.path):
         raise _unfit(patch, "path", f"The path {wrong}.", _PLAIN_PATH, Severity.critical)
     if patch.path in seen:
         raise _unfit(patch, "syntax", "The file is in the diff twice.", "Put all hunks of a file below one header.")

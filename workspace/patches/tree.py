@@ -9,8 +9,7 @@ from domain.paths import fold_path
 from domain.runs.patches import LIMITS, ChangeSet
 from workspace.diff import REGULAR
 from workspace.objects import Objects
-from workspace.patches.errors import refusal
-from workspace.patches.path_rules import folders
+from workspace.patches.refusals import folders, refusal
 
 
 class FileTree:

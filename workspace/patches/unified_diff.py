@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from domain.runs.patches import EXECUTABLE, REGULAR, Constraint
 from workspace.diff import LINK, MODULE, to_printable
-from workspace.patches.errors import refusal
+from workspace.patches.refusals import refusal
 
 NOWHERE = b"/dev/null"
 _NUMBER = rb"(0|[1-9]\d{0,8})"
@@ -129,22 +129,22 @@ class _Reader:
         if line.startswith(b"diff --git "):
             return self._git_file(begins)
         if not line.startswith(b"--- "):
-            self._refuse_start(line)
+            if line.startswith((b"diff --cc ", b"diff --combined ", b"@@@")):
+                self.refuse("syntax", "a combined diff of a merge is not taken.", "Write a diff against one version.")
+            if line[:1] in {b" ", b"+", b"-", b"@", b"\\"}:
+                self.refuse("syntax", f"{_quote_start(line)} is beyond what the hunk's header counts.", _COUNTS)
+            self.refuse("syntax", f"{_quote_start(line)} does not begin a file.", _FIRST)
         return self._plain_file(begins)
-
-    def _refuse_start(self, line: bytes) -> NoReturn:
-        if line.startswith((b"diff --cc ", b"diff --combined ", b"@@@")):
-            self.refuse("syntax", "a combined diff of a merge is not taken.", "Write a diff against one version.")
-        if line[:1] in {b" ", b"+", b"-", b"@", b"\\"}:
-            self.refuse("syntax", f"{_quote_start(line)} is beyond what the hunk's header counts.", _COUNTS)
-        self.refuse("syntax", f"{_quote_start(line)} does not begin a file.", _FIRST)
 
     def _git_file(self, begins: int) -> FilePatch:
         name = self._both_names(self.line().removeprefix(b"diff --git "))
         self.at += 1
         new_mode, is_gone = self._modes()
         if not self.line().startswith(b"--- "):
-            return self._without_hunks(begins, new_mode, is_gone)
+            # An empty file that is added or deleted.
+            if not new_mode and not is_gone:
+                self.refuse("syntax", f"{_quote_start(self.line())} where “--- a/{self.path}” belongs.", _FIRST)
+            return FilePatch(begins + 1, self.path, new_mode, is_gone, ())
         old, new = self._sides()
         expected = (NOWHERE if new_mode else b"a/" + name, NOWHERE if is_gone else b"b/" + name)
         if (old, new) != expected:
@@ -157,12 +157,6 @@ class _Reader:
         if new == NOWHERE and not is_gone:
             return "the file is deleted, but its header has no line “deleted file mode 100644”."
         return f"{_quote_start(b'--- ' + old)} and {_quote_start(b'+++ ' + new)} do not go with the lines above them."
-
-    def _without_hunks(self, begins: int, new_mode: str | None, is_gone: bool) -> FilePatch:
-        """An empty file that is added or deleted."""
-        if not new_mode and not is_gone:
-            self.refuse("syntax", f"{_quote_start(self.line())} where “--- a/{self.path}” belongs.", _FIRST)
-        return FilePatch(begins + 1, self.path, new_mode, is_gone, ())
 
     def _plain_file(self, begins: int) -> FilePatch:
         """A file without the line ``diff --git``."""

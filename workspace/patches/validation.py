@@ -1,11 +1,12 @@
 """Decides whether a change is allowed, both for a single patch and for all that a run is about to push."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from domain.config.limits import PathRule
 from domain.globs import matches, permits
-from domain.paths import fold_path, is_lock
+from domain.paths import fold_path, holds_prose, is_document, is_lock
 from domain.review.findings import Severity
 from domain.runs.patches import (
     EXECUTABLE,
@@ -19,12 +20,27 @@ from domain.runs.patches import (
     Violation,
     select_blocking,
 )
-from safety.hidden_text import find_unwritable
+from domain.text.hidden_characters import (
+    Deception,
+    FileWords,
+    HiddenText,
+    find_alike,
+    find_control,
+    find_false_host,
+    find_hidden_message,
+    find_invisible,
+    find_line_end,
+    find_turned,
+    find_unseen,
+    may_deceive,
+    read_words,
+)
+from domain.text.places import find_in_document_code, list_fenced_lines
 from safety.plan_risk import PROTECTED
 from safety.protected_files import STEERS_GIT
-from workspace.patches import edits, patching, path_rules
+from workspace.patches import edits, patching, refusals
 from workspace.patches.edits import TextEdit
-from workspace.patches.errors import PatchRefused, violation
+from workspace.patches.refusals import PatchRefused, violation
 from workspace.patches.tree import FileTree
 
 _WILD = frozenset("*?")
@@ -118,7 +134,7 @@ def _fits(file: ChangedFile, limits: PatchLimits) -> bool:
 
 
 def _check_file(file: ChangedFile, tree: FileTree, clash: str | None, limits: PatchLimits) -> Iterator[Violation]:
-    if wrong := path_rules.find_mistake(file.path):
+    if wrong := refusals.find_mistake(file.path):
         advice = "Name a regular file by its path relative to the root of the repository."
         yield violation(file.path, "path", Severity.critical, f"The path {wrong}.", advice)
     if clash is not None:
@@ -171,17 +187,6 @@ class _Rules:
 
     def of(self, path: str) -> Iterator[Violation]:
         folded = fold_path(path)
-        yield from self._check_plan(path, folded)
-        if is_lock(folded) or matches(folded, self.protected):
-            yield _report_protected(path, path in self.areas.granted and not matches(folded, self.never))
-        for rule, globs in self.path_rules:
-            if self.areas.role not in rule.roles and matches(folded, globs):
-                yield _report_role(path, self.areas.role, rule)
-        for name, lock, globs in self.contracts:
-            if not lock.is_held and matches(folded, globs):
-                yield _report_unlocked(path, name, lock)
-
-    def _check_plan(self, path: str, folded: str) -> Iterator[Violation]:
         if self.allowed is not None and not permits(path, self.allowed):
             message = f"The plan allows changes in {_list(self.areas.allowed)} only."
             advice = "Leave the file alone, or end the task and say why the plan has to allow it."
@@ -190,6 +195,14 @@ class _Rules:
             message = f"The plan forbids changes in {_list(self.areas.forbidden)}."
             advice = "Leave the file alone; if the task needs it, end it and say so."
             yield violation(path, "forbidden_areas", Severity.error, message, advice)
+        if is_lock(folded) or matches(folded, self.protected):
+            yield _report_protected(path, path in self.areas.granted and not matches(folded, self.never))
+        for rule, globs in self.path_rules:
+            if self.areas.role not in rule.roles and matches(folded, globs):
+                yield _report_role(path, self.areas.role, rule)
+        for name, lock, globs in self.contracts:
+            if not lock.is_held and matches(folded, globs):
+                yield _report_unlocked(path, name, lock)
 
 
 def _globs(areas: Iterable[str], *, fold: bool = False) -> tuple[str, ...]:
@@ -232,3 +245,63 @@ def _list(names: Sequence[str] | None, most: int = 10) -> str:
         return "no files"
     more = [f"{len(names) - most} more"] if len(names) > most else []
     return ", ".join([*names[:most], *more])
+
+
+def find_unwritable(path: str, before: bytes, after: bytes) -> Iterator[tuple[int, HiddenText]]:
+    """The new lines with such text, by number, each with the first of it.
+
+    It is stricter than the review of a person's change, which knows what is a string: an agent can write an escape
+    sequence there. What the lines had that it replaces may stay.
+
+    :param before: the file's content; empty if it is new.
+    """
+    old, new = _split(before), _split(after)
+    if not any(may_deceive(path, line) for line in new):
+        return
+    words, fenced, fenced_before = read_words("\n".join(new)), list_fenced_lines(new), list_fenced_lines(old)
+    excused = Counter(
+        _name(found)
+        for number, line in _list_changed(path, old, new)
+        for found in _find(path, line, words, is_fenced=number in fenced_before)
+    )
+    for number, line in _list_changed(path, new, old):
+        text = line.removeprefix("\ufeff") if number == 1 else line
+        wrong = None
+        for found in _find(path, text, words, is_fenced=number in fenced):
+            excused[_name(found)] -= 1
+            if excused[_name(found)] < 0:
+                wrong = wrong or found
+        if wrong is not None:
+            yield number, wrong
+
+
+def _name(found: HiddenText) -> tuple[Deception, str]:
+    return found.kind, found.text
+
+
+def _split(content: bytes) -> list[str]:
+    return content.decode(errors="replace").split("\n")
+
+
+def _list_changed(path: str, lines: Collection[str], others: Collection[str]) -> Iterator[tuple[int, str]]:
+    """The numbered lines with anything that could deceive that the other version has not."""
+    known = set(others)
+    for number, line in enumerate(lines, 1):
+        if may_deceive(path, line) and line not in known:
+            yield number, line
+
+
+def _find(path: str, line: str, words: FileWords, *, is_fenced: bool) -> Iterator[HiddenText]:
+    if is_document(path):
+        found = (find_hidden_message(line), find_in_document_code(line, words, is_fenced=is_fenced))
+    elif holds_prose(path):
+        found = (find_turned(line, is_translation=True), *find_invisible(line, is_translation=True))
+    else:
+        found = (
+            find_line_end(path, line),
+            find_turned(line),
+            *find_invisible(line),
+            *find_alike(line, words),
+            *find_unseen(path, line),
+        )
+    yield from (each for each in (find_control(line), *found, find_false_host(line)) if each is not None)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from domain.errors import ConfigurationError, ToolError
+from workspace.safe_copy import temporary_folder
 from workspace.sandbox import bubblewrap, landlock, probes
 from workspace.sandbox.accounts import find_account
 from workspace.sandbox.launcher import SYSTEM
@@ -30,7 +31,6 @@ from workspace.sandbox.sandbox import (
     SandboxCommand,
     SandboxLevel,
 )
-from workspace.temporary import temporary_folder
 
 Wanted = Literal["auto", "bwrap", "landlock", "none"]
 """The setting FORGE_SANDBOX."""

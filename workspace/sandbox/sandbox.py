@@ -25,14 +25,22 @@ from functools import partial
 from pathlib import Path
 
 from domain.errors import ToolError
+from workspace.safe_copy import temporary_folder
 from workspace.sandbox import bubblewrap, registry_proxy
 from workspace.sandbox.accounts import UnixAccount
 from workspace.sandbox.launcher import BOOT, SYSTEM, choose_reserve, describe_overflow, explain_excess
-from workspace.sandbox.memory import count_files, wait_for_excess
-from workspace.sandbox.output import Capture, Output, wait_for_end
+from workspace.sandbox.processes import (
+    Capture,
+    Output,
+    ProgramControl,
+    count_files,
+    list_group,
+    list_processes,
+    measure_work,
+    wait_for_end,
+    wait_for_excess,
+)
 from workspace.sandbox.registry_proxy import Address, Forwarder
-from workspace.sandbox.suspension import ProgramControl, list_group, list_processes, measure_work
-from workspace.temporary import temporary_folder
 
 LIMITS = 1
 LANDLOCK = 2

@@ -19,11 +19,11 @@ from typing import Any, Self, cast
 from pydantic import JsonValue
 
 from domain.errors import ToolError
+from workspace.safe_copy import temporary_folder
 from workspace.sandbox.accounts import find_account
+from workspace.sandbox.processes import TICKS, measure_ticks
 from workspace.sandbox.sandbox import LANDLOCK, LIMITS
-from workspace.sandbox.suspension import TICKS, measure_ticks
 from workspace.sandbox.worker import ANSWER, BOOT, OUT_OF_TIME, PATIENCE, REQUEST
-from workspace.temporary import temporary_folder
 
 _MEGABYTE = 1 << 20
 REST = 60.0

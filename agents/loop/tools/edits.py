@@ -1,17 +1,19 @@
-"""Lets an agent change files: by a unified diff, by a passage and what replaces it, or by writing a file whole.
+"""Lets an agent change files: by a diff, by a passage and what replaces it, whole, or by running commands on its draft.
 
-Each edit is checked first, and applied as a whole or not at all.
+Each edit is checked first, and applied as a whole or not at all; so is what a command changes in its own folder.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from agents.loop.tools.tool import Tool, ToolEffect, ToolMistake
-from domain.runs.patches import LIMITS, ChangedFile, Violation, select_reported
+from agents.loop.tools.tool import Result, Tool, ToolArguments, ToolEffect, ToolMistake
+from agents.loop.turns import CompletedTurn
+from domain.config.limits import AllowedCommands, split_line
+from domain.runs.patches import LIMITS, ChangedFile, ChangeSet, Violation, select_blocking, select_reported
 from domain.text.redaction import Redact, make_mask
-from domain.value import Value
 from workspace.draft import Draft, Edit
 from workspace.patches.edits import Replacement, WrittenFile
 
@@ -24,11 +26,7 @@ _CREDENTIAL = (
 _MOST = 40  # files or violations that are named
 
 
-class _Arguments(Value):
-    model_config = ConfigDict(extra="forbid")
-
-
-class ApplyPatch(_Arguments):
+class ApplyPatch(ToolArguments):
     """What ``apply_patch`` takes."""
 
     diff: str = Field(
@@ -46,7 +44,7 @@ class ApplyPatch(_Arguments):
         return self.diff.encode()
 
 
-class EditFile(_Arguments):
+class EditFile(ToolArguments):
     """What ``edit`` takes."""
 
     path: str = Field(max_length=4096, description="From the root of the repository, such as src/app.py.")
@@ -67,7 +65,7 @@ class EditFile(_Arguments):
         return Replacement(self.path, self.old, self.new)
 
 
-class WriteFile(_Arguments):
+class WriteFile(ToolArguments):
     """What ``write_file`` takes."""
 
     path: str = Field(max_length=4096, description="From the root of the repository, such as src/app.py.")
@@ -87,6 +85,129 @@ _OFFERED: Mapping[str, tuple[str, type[ApplyPatch | EditFile | WriteFile]]] = {
     "edit": ("Replaces one passage of a text file, which is there exactly once.", EditFile),
     "write_file": ("Makes a text file, or writes one anew as a whole.", WriteFile),
 }
+
+RUN_COMMAND = "run_command"
+SECONDS = 120.0
+"""The time limit of one command."""
+MAX_COMMANDS = 40
+"""The most commands of one task before it waits for people; nothing else limits them within a turn."""
+_DESCRIPTION = (
+    "Runs one command on your draft, without a shell and without a network, for up to two minutes: programs that "
+    "generate or format files, or show how the software behaves. It runs from the root of the repository. What it "
+    "changes is checked as an edit is, and added to your draft as a whole or not at all. Allowed are, `*` stands for "
+    "anything: {}."
+)
+_NOT_ALLOWED = "`{}` is not allowed, and nothing was run. Allowed are, `*` stands for anything: {}."
+_OFTEN = "Commands were run often enough for one task. Hand in what you have."
+_UNAVAILABLE = "Commands cannot be run here"
+_CREDENTIAL_IN_COMMAND = (
+    "Nothing was run: the command holds what looks like a credential, and was made unreadable. Do without it."
+)
+_UNSHOWN = "[what it prints is not shown, because files of this repository must not leave]"
+
+
+class RunCommand(ToolArguments):
+    """What ``run_command`` takes."""
+
+    command: str = Field(
+        min_length=1,
+        max_length=2_000,
+        pattern=r"^[^\x00-\x1f\x7f]+$",
+        description="A program and its arguments on one line, such as `python tools/generate.py`. Pipes, redirections, "
+        "variables and several commands on one line mean nothing here.",
+    )
+
+
+@dataclass(frozen=True)
+class CommandEnd:
+    """How a command ended.
+
+    :param status: its exit status; None if it was stopped, and nothing it changed is kept.
+    :param printed: the end of what it printed.
+    :param change: what it changed, which is part of the draft now; empty if that was refused.
+    :param violations: the errors and warnings about what it changed.
+    :param before: what went wrong before it ran, for the agent; empty if nothing.
+    """
+
+    status: int | None
+    printed: str
+    change: ChangeSet
+    violations: Sequence[Violation] = ()
+    before: str = ""
+
+
+class CommandsUnavailable(Exception):
+    """No command can be run any more; the message tells why."""
+
+
+Execute = Callable[[Sequence[str]], Awaitable[CommandEnd]]
+"""Runs the words of a command on the draft as it is now; raises :class:`CommandsUnavailable`."""
+
+
+def make_run_command(execute: Execute, allowed: AllowedCommands, *, redact: Redact, says_words: bool = True) -> Tool:
+    """``run_command`` for the commands that are allowed.
+
+    :param redact: removes secrets from every answer.
+    :param says_words: whether the model may see what commands print. An agent could have them print any file.
+    """
+    count = 0
+
+    async def run(arguments: RunCommand) -> str | Result:
+        nonlocal count
+        words = _read_words(arguments.command, allowed)
+        if count >= MAX_COMMANDS:
+            raise ToolMistake(_OFTEN)
+        count += 1
+        try:
+            end = await execute(words)
+        except CommandsUnavailable as why:
+            raise ToolMistake(redact(f"{_UNAVAILABLE}: {why} Go on without them."), _UNAVAILABLE) from None
+        text = redact("\n".join(_describe_end(end, says_words)))
+        if select_blocking(end.violations):
+            raise ToolMistake(text, redact("\n".join(list_reasons(select_reported(end.violations)))))
+        return Result(text=text, change=end.change) if end.change.files else text
+
+    description = _DESCRIPTION.format(allowed)
+    return Tool(RUN_COMMAND, description, RunCommand, run, ToolEffect.edits)
+
+
+def could_not_run(past: Sequence[CompletedTurn]) -> bool:
+    """Whether an agent was told that no command can be run."""
+    uses = (pair for each in past for pair in zip(each.turn.uses, each.results, strict=True))
+    return any(use.tool == RUN_COMMAND and result.text.startswith(_UNAVAILABLE) for use, result in uses)
+
+
+def _read_words(line: str, allowed: AllowedCommands) -> tuple[str, ...]:
+    if REDACTED in line:
+        raise ToolMistake(_CREDENTIAL_IN_COMMAND)
+    try:
+        words = split_line(line)
+    except ValueError as error:
+        raise ToolMistake(f"Nothing was run: it cannot be split into words ({error}).") from None
+    if not allowed.permits(words):
+        raise ToolMistake(_NOT_ALLOWED.format(line[:300], allowed), "not allowed")
+    return words
+
+
+def _describe_end(end: CommandEnd, says_words: bool) -> Iterator[str]:
+    if end.before:
+        yield end.before if says_words else end.before.partition(" It says: ")[0]
+    ended = f"It ended with exit status {end.status}." if end.status is not None else _STOPPED
+    yield ended
+    if select_blocking(end.violations):
+        yield "Nothing of what it changed was taken, and your draft is as it was before:"
+        yield from describe_violations(select_reported(end.violations))
+    elif end.change.files:
+        yield "It changed these files of your draft:"
+        yield from list_first([describe_file(file) for file in end.change.files], "files")
+        yield from describe_violations(select_reported(end.violations))
+    elif end.status is not None:
+        yield "It changed no file of your draft."
+    if end.printed:
+        yield f"It printed, at the end:\n{end.printed}" if says_words else _UNSHOWN
+
+
+_STOPPED = "It was stopped, because it took too long, printed or wrote too much. Nothing of what it changed was taken."
 
 
 def make_edit_tools(draft: Draft, *, redact: Redact) -> tuple[Tool, ...]:

@@ -6,16 +6,37 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from agents.loop.tools.grep_patterns import to_linear
-from agents.loop.tools.tool import LONGEST_ANSWER, Tool, ToolMistake
+from agents.loop.tools.tool import LONGEST_ANSWER, Tool, ToolArguments, ToolMistake
 from domain import globs
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
-from domain.value import Value
-from workspace.patches import path_rules
+from workspace.patches import refusals
 from workspace.snapshot import CannotRead, SearchResult, Snapshot, SnapshotFile
+
+_TOKEN = re.compile(
+    r"""
+      \\(?P<escape>.)
+    | \[(?P<negated>\^?)(?P<members>\]?(?:\[:\w+:\]|\\.|[^\]\\])*+)\]
+    | (?P<group>\(\?.?)
+    | (?P<bound>\{(?:\d+,?\d*|,\d+)\})
+    | (?P<brace>\{)
+    | (?P<end>\$)
+    | (?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_LARGEST = 20_000
+_MEMBER = re.compile(r"\[:\w+:\]|\\.|.", re.DOTALL)
+_CLASSES = {"d": "0-9", "w": "0-9A-Za-z_", "s": r"\t\n\v\f\r "}
+_ESCAPES = {
+    **{letter: f"[{members}]" for letter, members in _CLASSES.items()},
+    **{letter.upper(): f"[^{members}]" for letter, members in _CLASSES.items()},
+    "t": r"\t",
+    "r": r"\r",
+}
+_PLACES = {"b": r"(?-u:\b)", "B": r"\B"}
 
 LONGEST_LINE = 500  # characters; generated code has longer ones
 _ROOM = LONGEST_ANSWER - 2_000  # characters of lines in an answer; notes come on top
@@ -31,13 +52,7 @@ NOTHING_WITHHELD: Mapping[str, Collection[int]] = {}
 _HIDDEN = "[withheld: holds a credential]"
 
 
-class Arguments(Value):
-    """What a tool takes."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class ReadFile(Arguments):
+class ReadFile(ToolArguments):
     """What ``read_file`` takes."""
 
     path: str = Field(max_length=4096, description="From the root of the repository, such as src/app.py.")
@@ -45,13 +60,13 @@ class ReadFile(Arguments):
     lines: int = Field(default=400, ge=1, le=2000, description="How many lines to show.")
 
 
-class Glob(Arguments):
+class Glob(ToolArguments):
     """What ``glob`` takes."""
 
     pattern: str = Field(max_length=200, description="Such as src/**/*.py: * stays within a folder, ** crosses them.")
 
 
-class Grep(Arguments):
+class Grep(ToolArguments):
     """What ``grep`` takes."""
 
     pattern: str = Field(min_length=1, max_length=500, description="A regular expression, matched within a line.")
@@ -180,7 +195,7 @@ class ShownFiles:
             raise ToolMistake(f"{path} is not shown: {_WITHHELD}. Do without it.")
         if path in self.snapshot.files:
             return path
-        if mistake := path_rules.find_mistake(path):
+        if mistake := refusals.find_mistake(path):
             raise ToolMistake(f"The path {mistake}. Give one that glob lists.")
         raise ToolMistake(f"There is no file {path}. {self._suggest_path(path)}")
 
@@ -289,3 +304,69 @@ def _list_notes(found: SearchResult, looked_at: int, special: int) -> Iterator[s
 
 def _count_files(number: int) -> str:
     return f"{number:,} file{'' if number == 1 else 's'}"
+
+
+def to_linear(pattern: str) -> str:
+    """The expression in the syntax of the search. ``$`` also matches before the carriage return of a CRLF.
+
+    :raises ToolMistake: it holds something that the search does not know.
+    """
+    tokens = list(_TOKEN.finditer(pattern))
+    if _measure(tokens) > _LARGEST:
+        raise ToolMistake("The pattern repeats what repeats too often. Write * or + in place of {m,n}.")
+    return "".join(map(_translate, tokens))
+
+
+def _measure(tokens: Iterable[re.Match[str]]) -> int:
+    """How many characters a pattern has with everything written out that a bound repeats, as the engine does."""
+    sizes, last = [0], 0  # of the groups that are open, and of what a bound would repeat
+    for token in tokens:
+        if token["bound"] is not None:
+            times = max(int(number or 0) for number in token["bound"].strip("{}").split(","))
+            sizes[-1] += last * max(times - 1, 0)
+            last *= max(times, 1)
+        elif token["group"] is not None or token[0] == "(":
+            sizes.append(0)
+        elif token[0] == ")" and len(sizes) > 1:
+            last = sizes.pop()
+            sizes[-1] += last
+        else:
+            last = 1
+            sizes[-1] += last
+    return sum(sizes)
+
+
+def _translate(token: re.Match[str]) -> str:
+    if token["escape"] is not None:
+        return _PLACES.get(token["escape"]) or _escape(token["escape"])
+    if token["members"] is not None:
+        return f"[{token['negated']}{''.join(map(_member, _MEMBER.findall(token['members'])))}]"
+    if token["group"] is not None and token["group"] != "(?:":
+        raise _unknown(token["group"])
+    if token["brace"] is not None:
+        return r"\{"
+    if token["bound"] is not None:
+        return token["bound"].replace("{,", "{0,")
+    return "\r?$" if token["end"] is not None else token[0]
+
+
+def _escape(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isascii() and character.isalnum():
+        raise _unknown(f"\\{character}")
+    return f"\\{character}" if character.isascii() else character
+
+
+def _member(text: str) -> str:
+    """A member of a bracket expression."""
+    if len(text) == 2:
+        return _escape(text[1])
+    return f"\\{text}" if text in {"[", "]", "&", "~", "^"} else text
+
+
+def _unknown(what: str) -> ToolMistake:
+    return ToolMistake(
+        f"The pattern holds {what!r}, which this search does not know: no look-around, backreferences, flags or"
+        " character codes. Write a simpler pattern, or search a fixed text with fixed=true."
+    )

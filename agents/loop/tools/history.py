@@ -1,20 +1,36 @@
-"""Lets an agent ask why code is as it is: which commits changed a file, and which one wrote its lines."""
+"""Lets an agent ask why code is as it is, by its commits, and who uses a name, by symbols."""
 
+import asyncio
 import re
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from agents.loop.tools.tool import Tool, ToolMistake
+from agents.loop.tools.files import NOTHING_WITHHELD, ShownFiles, cut_line, fit_lines, redact_answers
+from agents.loop.tools.tool import Tool, ToolArguments, ToolMistake
+from agents.syntax.languages import find_language
+from agents.syntax.symbols.grammars import GRAMMARS
+from agents.syntax.symbols.uses import Reference
 from domain.errors import CodeAccessError
 from domain.globs import matches
 from domain.text.escaping import flatten_text
 from domain.text.redaction import Redact
-from domain.value import Value
 from workspace.git import TooLarge, read_stderr
-from workspace.history import BlamedLines, History, PastCommit
-from workspace.patches import path_rules
+from workspace.patches import refusals
+from workspace.snapshot import BlamedLines, CannotRead, History, PastCommit, Snapshot
+
+REFERENCES = "references"
+_DESCRIPTION = (
+    "Lists the lines that use, call or build on a name that a file defines, found by symbols through imports and "
+    "types: callers first, then tests. A dynamic use is not found: grep for it."
+)
+_NO_SYMBOLS = "{} is in a language whose symbols are not known here. Use grep."
+_UNDEFINED = "{} does not define {}. Name the file that defines it; grep finds that."
+_UNUSED = "[Nothing else in the repository was found to use it.]"
+_TOO_LONG = "That took too long. Use grep."
+Find = Callable[[str, str], Awaitable[Sequence[Reference] | None]]
+"""The references to a name that the file at a path defines; None if that took too long."""
 
 _LONGEST_SUBJECT = 200  # characters
 _ABBREVIATED = 12  # digits of a commit
@@ -24,18 +40,14 @@ _TOO_LARGE = "This history is too large to be read. Ask for fewer commits, or do
 T = TypeVar("T")
 
 
-class _Arguments(Value):
-    model_config = ConfigDict(extra="forbid")
-
-
-class GitLog(_Arguments):
+class GitLog(ToolArguments):
     """What ``git_log`` takes."""
 
     path: str = Field(default="", max_length=4096, description="Only commits that changed this file; empty: all.")
     count: int = Field(default=20, ge=1, le=100, description="How many, the newest first.")
 
 
-class GitBlame(_Arguments):
+class GitBlame(ToolArguments):
     """What ``git_blame`` takes."""
 
     path: str = Field(max_length=4096, description="From the root of the repository, such as src/app.py.")
@@ -51,7 +63,7 @@ def make_history_tools(history: History, *, never_send: Sequence[str], redact: R
     """
 
     def require_shown(path: str) -> None:
-        if wrong := path_rules.find_mistake(path):
+        if wrong := refusals.find_mistake(path):
             raise ToolMistake(redact(f"The path {wrong}. Name a file by its path from the root of the repository."))
         if any(matches(each, never_send) for each in (path, f"{path}/x")):
             raise ToolMistake(redact(f"{path} is kept from models by the repository (review.never_send)."))
@@ -97,3 +109,60 @@ def _render_lines(part: BlamedLines, redact: Redact) -> str:
 def _render(commit: PastCommit, redact: Redact) -> str:
     subject = redact(flatten_text(commit.subject))[:_LONGEST_SUBJECT]
     return f"{commit.sha[:_ABBREVIATED]} {commit.date} {subject}"
+
+
+class References(ToolArguments):
+    """What ``references`` takes."""
+
+    path: str = Field(max_length=4096, description="The file that defines the name, such as src/app.py.")
+    name: str = Field(
+        min_length=1,
+        max_length=200,
+        pattern=r"^[^\s\x00-\x1f\x7f]+$",
+        description="A function, class, method or value it defines, such as total or Cart.total.",
+    )
+
+
+def make_references_tool(
+    snapshot: Snapshot,
+    find: Find,
+    *,
+    never_send: Sequence[str],
+    redact: Redact,
+    withheld: Mapping[str, Collection[int]] = NOTHING_WITHHELD,
+) -> Tool:
+    """``references`` over one commit; for the other parameters see :func:`agents.loop.tools.files.make_file_tools`."""
+
+    async def look(files: ShownFiles, arguments: References) -> str:
+        path = files.require_file(arguments.path)
+        if find_language(path) not in GRAMMARS:
+            raise ToolMistake(_NO_SYMBOLS.format(path), _NO_SYMBOLS)
+        found = await find(path, arguments.name)
+        if found is None:
+            raise ToolMistake(_TOO_LONG)
+        if not found:
+            raise ToolMistake(_UNDEFINED.format(path, arguments.name), _UNDEFINED)
+        shown = [each for each in found if not matches(each.path, never_send) and each.path in files.snapshot.files]
+        lines = await _read_each(files, {each.path for each in shown})
+        listed = [_render_reference(each, lines[each.path]) for each in shown if each.path in lines]
+        outside = any(each.path != path for each in shown)
+        return "\n".join([*fit_lines(listed), *([] if outside else [_UNUSED])])
+
+    async def files() -> ShownFiles:
+        return ShownFiles(snapshot, never_send, redact, withheld)
+
+    return Tool(REFERENCES, _DESCRIPTION, References, redact_answers(files, look, redact))
+
+
+async def _read_each(files: ShownFiles, paths: Collection[str]) -> dict[str, list[str]]:
+    """Path → its lines, of those that can be read."""
+    read = await asyncio.gather(*map(files.read_lines, paths), return_exceptions=True)
+    for each in read:
+        if isinstance(each, BaseException) and not isinstance(each, CannotRead):
+            raise each
+    return {path: each for path, each in zip(paths, read, strict=True) if not isinstance(each, BaseException)}
+
+
+def _render_reference(found: Reference, lines: Sequence[str]) -> str:
+    text = lines[found.line - 1] if found.line <= len(lines) else ""
+    return f"{found.path}:{found.line}:{found.what}:{cut_line(text.strip())}"

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from domain.runs.patches import ChangeSet
+from domain.value import Value
 
 LONGEST_ANSWER = 30_000
 """The most characters of an answer; a tool that offers a way to continue stays below it itself."""
@@ -35,12 +36,25 @@ class ToolEffect(StrEnum):
     runs = "runs"  # something that depends on what was edited
 
 
-@dataclass(frozen=True, slots=True)
-class ToolAnswer:
-    """What a call answers, and what it did to the files where its arguments do not say so."""
+class Result(Value):
+    """The result of a tool call. Fields that the model does not see are not part of its next turn's digest.
+
+    :param reason: the kind of an error; see :class:`ToolMistake`.
+    :param seconds: how long the call took.
+    :param change: what the call did to the files; None if its arguments say so. With it, the call is not repeated.
+    """
 
     text: str
-    change: ChangeSet
+    is_error: bool = False
+    reason: str = Field(default="", repr=False)
+    seconds: float = Field(default=0.0, repr=False)
+    change: ChangeSet | None = Field(default=None, repr=False)
+
+
+class ToolArguments(Value):
+    """What a tool takes, and nothing else."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True)
@@ -56,26 +70,12 @@ class Tool:
     name: str
     description: str
     arguments: type[BaseModel]
-    call: Callable[[Any], Awaitable[str | ToolAnswer]]
+    call: Callable[[Any], Awaitable[str | Result]]
     effect: ToolEffect = ToolEffect.reads
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutcome:
-    """The text for the model, and whether it is an error.
-
-    :param reason: the kind of an error, if equal mistakes may have different texts; see :class:`ToolMistake`.
-    :param change: what the call did to the files; None if its arguments say so.
-    """
-
-    text: str
-    is_error: bool = False
-    reason: str = ""
-    change: ChangeSet | None = None
-
-
-async def call_tool(tools: Sequence[Tool], name: str, arguments: Mapping[str, object]) -> ToolOutcome:
-    """The outcome of a call; the model's mistakes are outcomes, too.
+async def call_tool(tools: Sequence[Tool], name: str, arguments: Mapping[str, object]) -> Result:
+    """The result of a call; the model's mistakes are results, too.
 
     :param arguments: as the model wrote them.
     :raises Exception: a failure that is not the model's mistake, such as an unreachable repository.
@@ -92,13 +92,12 @@ async def call_tool(tools: Sequence[Tool], name: str, arguments: Mapping[str, ob
         answer = await tool.call(given)
     except ToolMistake as mistake:
         return _refuse(str(mistake), mistake.reason)
-    if isinstance(answer, ToolAnswer):
-        return ToolOutcome(_cut(answer.text), change=answer.change)
-    return ToolOutcome(_cut(answer))
+    result = Result(text=answer) if isinstance(answer, str) else answer
+    return result.model_copy(update={"text": _cut(result.text)})
 
 
-def _refuse(text: str, reason: str = "") -> ToolOutcome:
-    return ToolOutcome(_cut(text), is_error=True, reason=reason)
+def _refuse(text: str, reason: str = "") -> Result:
+    return Result(text=_cut(text), is_error=True, reason=reason)
 
 
 def _list_problems(error: ValidationError) -> str:

@@ -1,15 +1,16 @@
-"""Layer 1: where a change gives up in disguise, as findings."""
+"""Layer 1: has the warm workers look where a change gives up in disguise, and reports it as findings."""
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, cast
 
-from agents.review.avoidance.detection import detect
-from agents.review.checks.inputs import ToolReport
+from pydantic import JsonValue
+
+from agents.review.checks.inputs import ToolReport, is_machine_made
 from agents.review.checks.results import ToolExecution
-from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
-from domain.config.gates import AvoidanceReaction, AvoidanceSettings
+from domain.config.sections import AvoidanceReaction, AvoidanceSettings
 from domain.errors import ToolError
 from domain.review.avoidance import (
     CERTAIN,
@@ -20,10 +21,12 @@ from domain.review.avoidance import (
     DetectorRecord,
     apply_records,
 )
-from domain.review.changes import Change, FileVersions
-from domain.review.checks import CheckName
+from domain.review.changes import Change, ContentKind, FileVersions
 from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.reading import CheckName
 from safety.containment import CodeOrigin
+
+_LARGEST = 500_000  # bytes
 
 TOOL = CheckName.avoidance
 _USUAL = AvoidanceSettings()
@@ -64,8 +67,7 @@ async def check(
     if where.level is None:
         return ToolExecution(TOOL, Layer.static, ToolReport(problem=where.refusal), 0.0, where.refusal)
     try:
-        budget = WorkerBudget(toolbox.pool, toolbox.seconds)
-        done = await detect(change, versions, budget)
+        done = await detect(change, versions, toolbox)
     except ToolError as error:
         return ToolExecution(TOOL, Layer.static, ToolReport(problem=str(error)), time.monotonic() - started)
     wanted = [each for each in done.found if how.owned or how.settings.of(each.kind) is not AvoidanceReaction.off]
@@ -115,3 +117,61 @@ def _rate(stated: Severity, confidence: float, *, owned: bool) -> Severity:
     if confidence >= CERTAIN:
         return stated
     return Severity.info if confidence < HARDLY_BELIEVED else min(stated, Severity.warning, key=lambda each: each.rank)
+
+
+@dataclass(frozen=True)
+class VersionPair:
+    """Both versions of a changed file; None where it does not exist."""
+
+    path: str
+    old_path: str
+    base: bytes | None
+    head: bytes | None
+
+
+@dataclass(frozen=True)
+class Detection:
+    """What was found.
+
+    :param files: how many files were read.
+    :param problem: what could not be read, and why.
+    """
+
+    found: tuple[Avoidance, ...]
+    files: int = 0
+    problem: str | None = None
+
+
+async def detect(change: Change, versions: Mapping[str, FileVersions], toolbox: Toolbox) -> Detection:
+    """Where a change gives up in disguise.
+
+    :param versions: path at head → both versions of the changed files.
+    """
+    pairs = [
+        VersionPair(file.path, file.old_path or file.path, there.base, there.head)
+        for file in change.files
+        if file.kind is ContentKind.text and (there := versions.get(file.path)) is not None
+    ]
+    return await detect_in_pairs(pairs, toolbox)
+
+
+async def detect_in_pairs(pairs: Sequence[VersionPair], toolbox: Toolbox) -> Detection:
+    """The same of files whose versions are at hand."""
+    files = [pair for pair in pairs if _is_read(pair)]
+    answers, problem = await toolbox.ask_workers("avoidance", files, _build_request, lambda pair: pair.path)
+    found = [Avoidance.model_validate(each) for _, answer in answers for each in cast(list[Any], answer)]
+    return Detection(tuple(found), len(files), problem)
+
+
+def _is_read(pair: VersionPair) -> bool:
+    is_small = all(len(content or b"") <= _LARGEST for content in (pair.base, pair.head))
+    return pair.head is not None and is_small and not is_machine_made(pair.path)
+
+
+def _build_request(pair: VersionPair) -> dict[str, JsonValue]:
+    return {
+        "base_path": pair.old_path,
+        "head_path": pair.path,
+        "base": None if pair.base is None else pair.base.decode(errors="replace"),
+        "head": None if pair.head is None else pair.head.decode(errors="replace"),
+    }

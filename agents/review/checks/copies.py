@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
+from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport, is_utf8
 from agents.review.checks.rule_texts import build_message, shorten
 from domain.errors import ToolError
 from domain.review.findings import Category, Layer, RawFinding, Severity
@@ -58,11 +58,7 @@ def write_copies(
 
 def is_text(file: CheckedFile) -> bool:
     """Whether a program reads the same characters as Forge shows: UTF-8 without a NUL."""
-    try:
-        file.head.decode()
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in file.head
+    return is_utf8(file.head) and b"\0" not in file.head
 
 
 async def run_linter(argv: Sequence[str], folder: Path, sandbox: Sandbox, level: int, seconds: float) -> bytes:
@@ -137,7 +133,7 @@ async def collect_report(copies: Mapping[str, Copy], find: Callable[[], Iterable
 
 def _collect(copies: Mapping[str, Copy], find: Callable[[], Iterable[Found]], syntax: str) -> ToolReport:
     found = limit_found(find())
-    sides = {side: _keep_first([f for copy, f in found if copy.side == side], syntax) for side in (HEAD, BASE)}
+    sides = {side: keep_first([f for copy, f in found if copy.side == side], syntax) for side in (HEAD, BASE)}
     broken = {side: {f.path for f in sides[side] if f.rule == syntax} for side in sides}
     is_all = max(map(len, sides.values())) <= MOST_TAKEN_IN and len(found) <= 2 * MOST_TAKEN_IN
     paths = frozenset(copy.file.path for copy in copies.values())
@@ -151,7 +147,7 @@ def _collect(copies: Mapping[str, Copy], find: Callable[[], Iterable[Found]], sy
     )
 
 
-def _keep_first(findings: Sequence[RawFinding], syntax: str) -> list[RawFinding]:
+def keep_first(findings: Sequence[RawFinding], syntax: str) -> list[RawFinding]:
     """The findings, with the first syntax error of each file only, because later ones mostly follow from it."""
     first: dict[str, RawFinding] = {}
     for finding in findings:

@@ -1,4 +1,7 @@
-"""Layer 2 for every text file: credentials in added lines, found in a warm worker. No message ever quotes one."""
+"""Layer 2 for every text file: credentials in added lines, in passing commits, and in files that nobody reads.
+
+They are found in a warm worker. No message ever quotes one.
+"""
 
 import asyncio
 from collections.abc import Container, Sequence
@@ -8,12 +11,20 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from agents.review.checks.fingerprints import add_fingerprints
-from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
-from agents.review.checks.worker_pool import WorkerBudget, run_each
-from domain.review.findings import Category, Finding, Layer, RawFinding, Severity
-from domain.slash.verbs import Verb, find_role
+from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport, build_security_finding
+from agents.review.layers import CheckedChange
+from agents.toolbox import Toolbox
+from domain.config.configuration import Configuration
+from domain.review.findings import Finding, Layer, RawFinding, Severity
+from domain.review.reading import CheckName
 from domain.text.credential_shapes import SHAPES
-from workspace.transient_commits import TransientFile
+from domain.text.redaction import redact_finding
+from domain.verbs import Verb, find_role
+from safety.containment import CodeOrigin, find_origin
+from safety.eligibility import is_included
+from safety.risk import PullRequestAuthor
+from workspace.objects import Objects
+from workspace.transient_commits import TransientFile, list_transient, list_unreviewed
 
 _SPELT = ("NVIDIA key", "xAI key", "age key")  # said with a vowel first
 
@@ -44,11 +55,11 @@ _GUESSED = {"keyword": (Severity.error, 0.65), "basic-auth": (Severity.error, 0.
 _HELP = "https://docs.github.com/code-security/secret-scanning"
 
 
-async def check(files: Sequence[CheckedFile], shift: WorkerBudget) -> ToolReport:
+async def check(files: Sequence[CheckedFile], toolbox: Toolbox) -> ToolReport:
     """Scan the added lines of all files."""
     changed = [file for file in files if file.change.added_lines]
     pieces = list(_group_files(changed))
-    answers, problem = await run_each(pieces, _request, lambda piece: piece[0].path, "secrets", shift)
+    answers, problem = await toolbox.ask_workers("secrets", pieces, _request, lambda piece: piece[0].path)
     hits = [hit for _, answer in answers for hit in cast(list[dict[str, Any]], answer)]
     findings = await asyncio.to_thread(_findings, hits[:MOST_TAKEN_IN])
     problems = [*filter(None, [problem]), *([TOO_MANY] if len(hits) > MOST_TAKEN_IN else [])]
@@ -60,14 +71,14 @@ def _findings(hits: Sequence[dict[str, Any]]) -> tuple[RawFinding, ...]:
 
 
 async def check_transient_commits(
-    files: Sequence[TransientFile], shift: WorkerBudget, *, known_forms: bool
+    files: Sequence[TransientFile], toolbox: Toolbox, *, known_forms: bool
 ) -> tuple[tuple[Finding, ...], str | None]:
     """Credentials that a commit added and a later one removed, and what could not be searched.
 
     :param known_forms: only those of a known form.
     """
     request = partial(_request_transient, known_forms=known_forms)
-    answers, problem = await run_each(files, request, lambda file: file.path, "secrets", shift)
+    answers, problem = await toolbox.ask_workers("secrets", files, request, lambda file: file.path)
     return await asyncio.to_thread(_report_transient, answers, problem)
 
 
@@ -127,23 +138,71 @@ def _find_key_headers(lines: Sequence[str], added: Container[int]) -> list[JsonV
 
 def _finding(path: str, kind: str, line: int, mark: str) -> RawFinding:
     severity, confidence = _GUESSED.get(kind, (Severity.critical, 0.95))
-    certain = kind not in _GUESSED
     name = NAMES[kind]
-    return RawFinding(
-        rule=f"secret/{kind}",
-        category=Category.security,
-        severity=severity,
-        confidence=confidence,
-        path=path,
-        line=line,
-        end_line=line,
-        message=(
-            f"This line holds {name}. It is in the history now, so revoke it and read a new one from the environment."
-            if certain
-            else f"This looks like {name}. If it is real, revoke it and read it from the environment; "
-            f"if not, a person with {find_role(Verb.dismiss)} access other than the author can dismiss this."
-        ),
-        layer=Layer.security,
-        help_url=_HELP,
-        mark=mark,
+    message = (
+        f"This looks like {name}. If it is real, revoke it and read it from the environment; "
+        f"if not, a person with {find_role(Verb.dismiss)} access other than the author can dismiss this."
+        if kind in _GUESSED
+        else f"This line holds {name}. It is in the history now, so revoke it and read a new one from the environment."
     )
+    return build_security_finding(
+        f"secret/{kind}", severity, path, line, message, confidence=confidence, help_url=_HELP, mark=mark
+    )
+
+
+async def add_transient_commits(
+    checked: CheckedChange, code: Objects, toolbox: Toolbox, configuration: Configuration, author: PullRequestAuthor
+) -> CheckedChange:
+    """The result, with the credentials that a commit added and a later one removed.
+
+    And with those of :func:`add_unreviewed`.
+
+    :raises CodeAccessError: if the commits cannot be read.
+    """
+    origin = find_origin(author.from_fork)
+    files, is_all = await list_transient(code, checked.merge_base, checked.head_sha)
+    kept = [file for file in files if is_included(file.path, configuration.review.paths)]
+    found, problem = await search_commits(kept, toolbox, origin)
+    missing = [] if is_all else ["Not all commits were searched for credentials that a later one took away."]
+    noted = _note(checked.model_copy(update={"in_passing": found}), [*filter(None, [problem]), *missing])
+    return await add_unreviewed(noted, code, toolbox, author)
+
+
+async def add_unreviewed(
+    checked: CheckedChange, code: Objects, toolbox: Toolbox, author: PullRequestAuthor
+) -> CheckedChange:
+    """The result, with the credentials of a known form in files that are not reviewed because they are generated,
+    vendored or the like.
+
+    :raises CodeAccessError: if the files cannot be read.
+    """
+    unread, are_all = await list_unreviewed(code, checked.merge_base, checked.head_sha, checked.touched)
+    found, problem = await search_commits(unread, toolbox, find_origin(author.from_fork), known_forms=True)
+    missing = "Not all unreviewed files were searched for credentials: they are too many or too large."
+    noted = _note(checked, [*filter(None, [problem]), *([] if are_all else [missing])])
+    findings = tuple(sorted((*noted.findings, *map(redact_finding, found)), key=lambda finding: finding.sort_key))
+    return noted.model_copy(update={"findings": findings})
+
+
+def _note(checked: CheckedChange, notes: Sequence[str]) -> CheckedChange:
+    """The result, with what its security checks could not do."""
+    layers = [
+        layer.model_copy(update={"note": " ".join(dict.fromkeys([*filter(None, [layer.note]), *notes])) or None})
+        if layer.layer is Layer.security
+        else layer
+        for layer in checked.layers
+    ]
+    return checked.model_copy(update={"layers": tuple(layers)})
+
+
+async def search_commits(
+    files: Sequence[TransientFile], toolbox: Toolbox, origin: CodeOrigin, *, known_forms: bool = False
+) -> tuple[tuple[Finding, ...], str | None]:
+    """Credentials that one commit of a pull request added and a later one removed, and what could not be searched.
+
+    :param known_forms: only those of a known form, not what is named like a credential.
+    If the worker may not look at this code, :func:`run_checks` reports that.
+    """
+    if toolbox.for_worker(CheckName.secrets, origin=origin).level is None:
+        return (), None
+    return await check_transient_commits(files, toolbox, known_forms=known_forms)

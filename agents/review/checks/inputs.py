@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from domain.paths import escape_unprintable, is_document
 from domain.review.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions
-from domain.review.findings import RawFinding
+from domain.review.findings import Category, Layer, RawFinding, Severity
 
 _TEST_OR_DOCUMENT = re.compile(
     r"(^|/)(tests?|unit_?tests?|[^/]+\.tests?(\.[^/]+)?|testing|testdata|specs?|__tests__|__mocks__|mocks?|fixtures?|examples?|samples?|docs?|cassettes)/"
@@ -36,6 +36,15 @@ def lists_addresses(path: str) -> bool:
     """Whether programs read addresses in a plain text, as pip does those of indexes in its requirements."""
     folders, _, name = path.lower().rpartition("/")
     return name.endswith(".txt") and not is_document(path) and not is_test_or_document(f"{folders}/")
+
+
+def is_utf8(content: bytes) -> bool:
+    """Whether a content is text in UTF-8."""
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def is_code(path: str) -> bool:
@@ -118,6 +127,38 @@ class ToolReport:
     read: frozenset[str] = frozenset()
     problem: str | None = None
     note: str | None = None
+
+
+def build_security_finding(
+    rule: str,
+    severity: Severity,
+    path: str,
+    line: int | None,
+    message: str,
+    *,
+    end_line: int | None = None,
+    category: Category = Category.security,
+    confidence: float = 0.9,
+    help_url: str | None = None,
+    mark: str = "",
+) -> RawFinding:
+    """A finding of layer 2.
+
+    :param end_line: None for a finding on one line.
+    """
+    return RawFinding(
+        rule=rule,
+        category=category,
+        severity=severity,
+        confidence=confidence,
+        path=path,
+        line=line,
+        end_line=line if end_line is None else end_line,
+        message=message,
+        layer=Layer.security,
+        help_url=help_url,
+        mark=mark,
+    )
 
 
 def list_checked_files(change: Change, versions: Mapping[str, FileVersions]) -> tuple[CheckedFile, ...]:

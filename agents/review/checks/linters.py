@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from agents.review.checks import sarif
 from agents.review.checks.inputs import BASE, HEAD, CheckedFile, ToolReport, can_be_written, write_versions
 from agents.review.checks.rule_texts import shorten
-from domain.config.review import Linter
+from domain.config.sections import Linter
 from domain.errors import ToolError
 from domain.globs import matches, matches_by_name
 from domain.paths import may_configure_linter
@@ -23,7 +23,6 @@ _NOT_FOUND = 127  # the exit status of a shell, and so of the sandbox, if there 
 _SETTINGS = frozenset(("", "toml", "yaml", "yml", "json", "jsonc", "ini", "cfg", "conf", "xml", "properties", "rc"))
 _MODULE = re.compile(r"\s-m\s+([\w.]+)")
 _MOST_PRINTED = 8 << 20  # bytes; parsing them takes 50 ms, during which nothing else runs
-
 
 MOST_FILES = 500
 """How many files of the merge base may lie beside the changed ones."""

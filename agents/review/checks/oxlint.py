@@ -67,7 +67,7 @@ _ERROR_NAMES = frozenset(rule.rpartition("/")[2] for rule in _ERRORS.split()) | 
 
 def write_settings() -> bytes:
     """The settings file for oxlint."""
-    rules = {rule: ["warn", *_list_options(rule)] for rule in _list_rules()}
+    rules = {rule: ["warn", *([_OPTIONS[rule]] if rule in _OPTIONS else [])] for rule in _list_rules()}
     settings = {
         "plugins": ["eslint", "typescript", "unicorn", "oxc", "react", "node", "promise"],
         "categories": {"correctness": "off"},
@@ -111,10 +111,6 @@ def is_meant_in_tests(name: str, source: str) -> bool:
 def choose_category(name: str) -> Category:
     """The category of a rule, by its name without its plugin."""
     return Category.security if name in _BY_NAME else Category.correctness
-
-
-def _list_options(rule: str) -> list[object]:
-    return [_OPTIONS[rule]] if rule in _OPTIONS else []
 
 
 def _list_rules(*, in_jsx: bool = False) -> list[str]:

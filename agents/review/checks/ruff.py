@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from agents.review.checks import ruff_security
-from agents.review.checks.fixes import Edit, merge_edits
-from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, CheckedFile, ToolReport, can_be_written
+from agents.review.checks.copies import keep_first
+from agents.review.checks.fingerprints import Edit, merge_edits
+from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, CheckedFile, ToolReport, can_be_written, is_utf8
 from agents.review.checks.ruff_settings import RuffSettings, find_settings, reset_settings
 from agents.review.checks.rule_texts import build_message, name_some, shorten
 from agents.review.checks.suppressions import PYLINT
@@ -43,7 +44,6 @@ _BY_CATEGORY = {
     Category.tests: ("PT",),
     Category.correctness: _CORRECTNESS,
 }
-
 
 _OF_NAMES = frozenset({"F401", "F811", "PLW0127"})
 _OF_PYTHON_2 = re.compile(
@@ -147,7 +147,7 @@ class _Run:
             (head, base), unformatted = await self._lint_both(), ()
         broken = {finding.path for finding in base.findings if finding.rule == SYNTAX}
         unread = frozenset(broken) | base.crashed if base.is_all else frozenset(self._files)
-        findings = (*_keep_first_syntax_error(head.findings), *unformatted)
+        findings = (*keep_first(head.findings, SYNTAX), *unformatted)
         problem = f"ruff crashed on {name_some(sorted(head.crashed))}." if head.crashed else None
         if not head.is_all:  # ruff does not say which files it reached
             problem = "It reported too much, so only the first findings were read."
@@ -358,11 +358,7 @@ def _parse_entries(printed: bytes) -> list[dict[str, Any]]:
 
 def _can_read(file: CheckedFile) -> bool:
     """Whether ruff reads the file as Python does. It skips files that are not UTF-8, whatever encoding they declare."""
-    try:
-        file.head.decode()
-    except UnicodeDecodeError:
-        return False
-    return file.is_as_python_reads_it
+    return is_utf8(file.head) and file.is_as_python_reads_it
 
 
 def _note_encodings(files: Sequence[CheckedFile]) -> str | None:
@@ -416,13 +412,3 @@ def _is_in_family(code: str, prefixes: Sequence[str]) -> bool:
         code.startswith(prefix) and (prefix[-1].isdigit() or not code[len(prefix) :][:1].isalpha())
         for prefix in prefixes
     )
-
-
-def _keep_first_syntax_error(findings: Sequence[RawFinding]) -> list[RawFinding]:
-    """Keeps the first syntax error of each file, because later ones mostly follow from it."""
-    first: dict[str, RawFinding] = {}
-    for finding in findings:
-        known = first.get(finding.path)
-        if finding.rule == SYNTAX and (known is None or (finding.line or 0) < (known.line or 0)):
-            first[finding.path] = finding
-    return [finding for finding in findings if finding.rule != SYNTAX or finding is first[finding.path]]

@@ -1,7 +1,9 @@
 """How grave each kind of danger is, and the texts of the most frequent rules: why they matter, what to do."""
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from pathlib import Path
 
 from domain.review.findings import Severity
 from domain.text.escaping import flatten_text
@@ -73,124 +75,7 @@ def rate(danger: Danger) -> Severity:
 
 _LONGEST = 500
 
-# Follows the tool's own sentence, which names the thing.
-ADVICE = {
-    "ruff/invalid-syntax": "Python cannot read this file, so nothing in it runs.",
-    "oxlint/invalid-syntax": "JavaScript cannot read this file, so nothing in it runs.",
-    "shellcheck/invalid-syntax": "The shell stops here.",
-    "syntax/invalid-syntax": "Programs that read this file fail.",
-    "ruff/F401": "Remove the import, or use it; if it is there for others to import, list it in `__all__`.",
-    "ruff/F402": "The import cannot be reached afterwards; rename the loop variable.",
-    "ruff/F601": "The last value wins and the others are lost; remove or rename the repeated key.",
-    "ruff/F632": "`is` compares identity, which for literals depends on the interpreter; use `==`.",
-    "ruff/F811": "The first definition can never be used; remove or rename one of them.",
-    "ruff/F821": "Running this line raises a NameError; define or import the name, or correct its spelling.",
-    "ruff/F822": "`from module import *` raises an AttributeError; define the name or take it out of `__all__`.",
-    "ruff/F823": "It is assigned later in this function, so reading it here raises an UnboundLocalError.",
-    "ruff/F841": "If its value does not matter, drop the assignment; otherwise this may be a misspelt name.",
-    "ruff/B006": "It is made once and shared by all calls; use None and make it inside.",
-    "ruff/B012": "It silently discards an exception that is on its way; move it out of the finally block.",
-    "ruff/B015": "The result of this comparison is thrown away; was `=` or `assert` meant?",
-    "ruff/B018": "The result of this expression is thrown away; was a call or an assignment meant?",
-    "ruff/B023": "When the function runs, the variable has the value of the last round; bind it as a default argument.",
-    "ruff/ASYNC210": "It blocks the event loop, so every other task waits; use an asynchronous client.",
-    "ruff/ASYNC221": "It blocks the event loop, so every other task waits; use asyncio.create_subprocess_exec.",
-    "ruff/ASYNC251": "It blocks the event loop, so every other task waits; use `await asyncio.sleep()`.",
-    "ruff/RUF006": (
-        "Only a weak reference is kept, so the task may vanish before it is done; keep it in a variable or a set."
-    ),
-    "ruff/PLE1205": (
-        "The logging call prints a traceback instead of the message; make placeholders and arguments match."
-    ),
-    "ruff/PLE1206": (
-        "The logging call prints a traceback instead of the message; make placeholders and arguments match."
-    ),
-    "ruff/T100": "It stops the program for ever where nobody can answer; remove it.",
-    "zizmor/template-injection": (
-        "Whoever controls this value controls the script. Pass it through `env:` and quote the variable."
-    ),
-    "zizmor/dangerous-triggers": (
-        "It runs with the repository's secrets on code of strangers. Use `pull_request`, or never check out "
-        "the head here."
-    ),
-    "zizmor/excessive-permissions": "Name the permissions each job needs in a `permissions:` block.",
-    "zizmor/artipacked": (
-        "The token stays in .git/config, where a later step or an artifact can leak it. Set "
-        "`persist-credentials: false`."
-    ),
-    "zizmor/github-env": (
-        "Whoever controls what is written here controls the environment of all later steps. Use outputs instead."
-    ),
-    "zizmor/secrets-inherit": "The called workflow gets every secret. Pass only those it needs.",
-    "zizmor/bot-conditions": "`github.actor` can be spoofed. Check `github.event.pull_request.user.login`.",
-}
-
-# Replaces the tool's own sentence.
-REPLACEMENTS = {
-    "oxlint/no-eval": (
-        "eval() runs any text as code, with all that the program may do. For data use JSON.parse, for anything else a "
-        "parser."
-    ),
-    "oxlint/no-extend-native": (
-        "Everything else in the same process gets this change of a built-in object, and may break by it. Write a "
-        "function of your own."
-    ),
-    "oxlint/no-new-func": (
-        "new Function() runs any text as code, with all that the program may do. For data use JSON.parse, for anything "
-        "else a parser."
-    ),
-    "zizmor/unpinned-uses": (
-        "This action is named by a tag or a branch, which its owner can move to other code at any time. Name the full "
-        "commit SHA, with the version in a comment."
-    ),
-    "ruff/S102": (
-        "exec() runs any text as code, so whoever can influence the text controls the program. Find a way without it."
-    ),
-    "ruff/S103": (
-        "These permissions let other accounts change or run the file. Give only what is needed, e.g. 0o600 or 0o755."
-    ),
-    "ruff/S104": (
-        "0.0.0.0 listens on all networks of the machine. Fine inside a container; otherwise bind to one address."
-    ),
-    "ruff/S108": (
-        "A fixed name in a shared temporary folder can be planted by another account. Use the tempfile module."
-    ),
-    "ruff/S110": "Every exception is swallowed here, even unexpected ones. Catch the one you mean, or log it.",
-    "ruff/S113": "Without a timeout this request can hang for ever, and the program with it. Pass timeout=.",
-    "ruff/S201": (
-        "With debug=True the error page lets visitors run code. Take it from the environment, off by default."
-    ),
-    "ruff/S202": "extractall() can write outside the target folder. Pass filter='data'.",
-    "ruff/S301": "Loading a pickle runs code that its author chose. Use JSON for data that is not entirely your own.",
-    "ruff/S302": "Loading marshal data from outside can crash or take over the interpreter. Use JSON.",
-    "ruff/S306": "Another program can take this name before you open the file. Use tempfile.NamedTemporaryFile.",
-    "ruff/S307": "eval() runs any text as code. For literals use ast.literal_eval, for anything else a parser.",
-    "ruff/S323": (
-        "This context does not check certificates, so anybody on the network can read and change the traffic."
-    ),
-    "ruff/S324": (
-        "This hash is broken: collisions can be made. Use SHA-256; if it is not for security, say "
-        "usedforsecurity=False."
-    ),
-    "ruff/S501": (
-        "Certificates are not checked, so anybody on the network can read and change the traffic. Remove verify=False."
-    ),
-    "ruff/S506": "yaml.load can build any object, that is, run code from the document. Use yaml.safe_load.",
-    "ruff/S507": (
-        "Unknown host keys are accepted, so the server may be anybody. Load known hosts and use RejectPolicy."
-    ),
-    "ruff/S602": (
-        "The command goes through a shell, so any part that comes from outside can run other commands. Pass a "
-        "list and drop shell=True."
-    ),
-    "ruff/S605": (
-        "The command goes through a shell, so any part that comes from outside can run other commands. Use "
-        "subprocess.run with a list."
-    ),
-    "ruff/S701": (
-        "Jinja2 does not escape HTML here, so a value can inject script. Pass autoescape=select_autoescape()."
-    ),
-}
+_TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def build_message(rule: str, said: str) -> str:
@@ -199,15 +84,16 @@ def build_message(rule: str, said: str) -> str:
     :param rule: full rule id.
     :param said: the tool's own sentence.
     """
-    if rule in REPLACEMENTS:
-        return REPLACEMENTS[rule]
+    if replacement := _TEXTS["replacements"].get(rule):
+        return replacement
     flat = shorten(said).rstrip(" .")
-    return shorten(f"{flat}. {ADVICE[rule]}") if rule in ADVICE else flat + "."
+    advice = _TEXTS["advice"].get(rule)
+    return shorten(f"{flat}. {advice}") if advice else flat + "."
 
 
 def describe_rule(rule: str) -> str:
     """The text that all findings of a rule share; empty if there is none."""
-    return REPLACEMENTS.get(rule) or ADVICE.get(rule, "")
+    return _TEXTS["replacements"].get(rule) or _TEXTS["advice"].get(rule, "")
 
 
 def name_some(names: Sequence[str]) -> str:

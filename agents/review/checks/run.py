@@ -1,26 +1,32 @@
 """Runs layers 1 and 2: every tool at the same time, on both versions, and keeps what the change introduced."""
 
 import asyncio
+import re
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from agents.review.checks import avoidance, credentials, file_names, workflows
+from agents.review.checks import avoidance, hidden_text, workflows
 from agents.review.checks.avoidance import AvoidanceCheck
-from agents.review.checks.dependencies import find_vulnerable
-from agents.review.checks.inputs import ToolReport, list_checked_files, write_versions
+from agents.review.checks.inputs import ToolReport, build_security_finding, list_checked_files, write_versions
 from agents.review.checks.locks.check import NO_LOCKS, ComparedLocks
 from agents.review.checks.results import CheckReport, ToolExecution, build_result, explain_not_compared
+from agents.review.checks.rule_texts import shorten
 from agents.review.checks.tools import Checks, CheckTool, PythonProject
-from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
-from domain.config.review import Linter
+from domain.config.sections import Linter
 from domain.errors import ToolError
-from domain.github.pull_requests import DependencyChange
-from domain.review.changes import Change, FileVersions
-from domain.review.checks import CheckName
-from domain.review.findings import Finding, Layer
+from domain.github.pull_requests import DependencyChange, Vulnerability
+from domain.review.changes import Change, FileChange, FileVersions
+from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.reading import CheckName
 from safety.containment import CodeOrigin
-from workspace.transient_commits import TransientFile
+
+_SEVERITY = {
+    "low": Severity.info,
+    "moderate": Severity.warning,
+    "high": Severity.error,
+    "critical": Severity.critical,
+}
 
 _USUAL = AvoidanceCheck()
 
@@ -48,7 +54,7 @@ async def run_checks(
     :param dependencies: the code host's comparison; None where there is none.
     :param locks: what the changes of lock files come to.
     :param first_party: the repository's own top-level packages; without them the order of imports is not checked.
-    :param doubles: those of :func:`agents.review.checks.file_names.list_doubles` that the merge base has.
+    :param doubles: those of :func:`agents.review.checks.hidden_text.list_doubles` that the merge base has.
     :param linter_files: the merge base's files that the configured linters want, by path.
     :param origin: whose code it is; a tool that may not read it here is named as missing in its layer.
     :param avoided: how it is looked for places where the change gives up in disguise.
@@ -63,7 +69,7 @@ async def run_checks(
         await asyncio.to_thread(write_versions, folder, written)
         giving_up = avoidance.check(change, versions, avoided, toolbox, origin)
         outcomes = list(await asyncio.gather(*(_run_tool(tool) for tool in tools), giving_up))
-    if odd := file_names.find_deceiving(change, doubles):
+    if odd := hidden_text.find_deceiving(change, doubles):
         report = ToolReport(head=odd, files=len(change.files))
         outcomes.append(ToolExecution(CheckName.hidden_text, Layer.security, report, 0.0))
     if dependencies is not None:
@@ -71,21 +77,6 @@ async def run_checks(
     if locks.seen:
         outcomes.append(ToolExecution("lock files", Layer.security, locks.report, 0.0, locks.missing))
     return await asyncio.to_thread(build_result, files, outcomes, explain_not_compared(change, dependencies), origin)
-
-
-async def search_commits(
-    files: Sequence[TransientFile], toolbox: Toolbox, origin: CodeOrigin, *, known_forms: bool = False
-) -> tuple[tuple[Finding, ...], str | None]:
-    """Credentials that one commit of a pull request added and a later one removed, and what could not be searched.
-
-    :param known_forms: only those of a known form, not what is named like a credential.
-    If the worker may not look at this code, :func:`run_checks` reports that.
-    """
-    if toolbox.for_worker(CheckName.secrets, origin=origin).level is None:
-        return (), None
-    return await credentials.check_transient_commits(
-        files, WorkerBudget(toolbox.pool, toolbox.seconds), known_forms=known_forms
-    )
 
 
 async def _run_tool(tool: CheckTool) -> ToolExecution:
@@ -106,3 +97,47 @@ async def _run_tool(tool: CheckTool) -> ToolExecution:
 def _compare_dependencies(change: Change, dependencies: Sequence[DependencyChange]) -> ToolExecution:
     found = find_vulnerable(change, dependencies)
     return ToolExecution(CheckName.dependencies, Layer.security, ToolReport(head=found, files=len(dependencies)), 0.0)
+
+
+def find_vulnerable(change: Change, dependencies: Sequence[DependencyChange]) -> tuple[RawFinding, ...]:
+    """One finding per known vulnerability of a dependency that the change adds or moves to a vulnerable version."""
+    before = {
+        (dependency.ecosystem, dependency.name, vulnerability.advisory)
+        for dependency in dependencies
+        if not dependency.added
+        for vulnerability in dependency.vulnerabilities
+    }
+    found: dict[tuple[str, str, str], RawFinding] = {}
+    for dependency in dependencies:
+        for vulnerability in dependency.vulnerabilities if dependency.added else ():
+            if (dependency.ecosystem, dependency.name, vulnerability.advisory) not in before:
+                key = (dependency.manifest, dependency.name, vulnerability.advisory)
+                found.setdefault(key, _finding(change, dependency, vulnerability))
+    return tuple(found.values())
+
+
+def _finding(change: Change, dependency: DependencyChange, vulnerability: Vulnerability) -> RawFinding:
+    message = (
+        f"{dependency.name} {dependency.version} has a known vulnerability ({vulnerability.severity}): "
+        f"{vulnerability.summary.rstrip('.')}. Use a version that fixes it, see {vulnerability.advisory}."
+    )
+    return build_security_finding(
+        f"dependency/{shorten(vulnerability.advisory, 60)}",
+        _SEVERITY[vulnerability.severity],
+        dependency.manifest,
+        next(_find_naming_lines(change.file(dependency.manifest), dependency), None),
+        shorten(message),
+        category=Category.dependencies,
+        confidence=0.95,
+        help_url=vulnerability.url,
+    )
+
+
+def _find_naming_lines(file: FileChange | None, dependency: DependencyChange) -> Iterator[int]:
+    """Added lines of the manifest that name the dependency, those with its version first."""
+    if file is None:
+        return
+    name = re.compile(rf"(?<![\w.-]){re.escape(dependency.name)}(?![\w-])", re.IGNORECASE)
+    naming = [line for line, text in file.added_lines.items() if name.search(text[:2000])]
+    yield from (line for line in naming if dependency.version in file.added_lines[line])
+    yield from naming

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.review.checks import hadolint, oxlint, shellcheck, workflows
+from agents.review.checks import oxlint, script_linters, workflows
 from agents.review.checks.inputs import CheckedFile
 from domain.review.findings import Layer
 from safety.containment import CodeOrigin
@@ -102,7 +102,7 @@ def _list_kinds(file: CheckedFile) -> Sequence[SuppressionKind]:
         (file.is_python, _IN_PYTHON),
         (workflows.is_workflow(file.path), _IN_WORKFLOWS),
         (oxlint.is_for(file), _IN_JAVASCRIPT),
-        (shellcheck.is_for(file), _IN_SHELL),
-        (hadolint.is_for(file), _IN_DOCKERFILES),
+        (script_linters.is_shell_script(file), _IN_SHELL),
+        (script_linters.is_dockerfile(file), _IN_DOCKERFILES),
     )
     return next((comments for applies, comments in kinds if applies), ())

@@ -9,9 +9,8 @@ from pydantic import JsonValue
 from agents.review.checks.copies import is_text
 from agents.review.checks.inputs import CheckedFile, ToolReport, is_machine_made, is_test_or_document
 from agents.review.checks.rule_texts import build_message
-from agents.review.checks.worker_pool import WorkerBudget, run_each
-from agents.syntax.data import find_format
-from agents.syntax.validity import find_grammar
+from agents.syntax.validity import find_format, find_grammar
+from agents.toolbox import Toolbox
 from domain.review.findings import Category, Layer, RawFinding, Severity
 
 SYNTAX = "syntax/invalid-syntax"
@@ -44,9 +43,9 @@ def is_for(file: CheckedFile) -> bool:
     )
 
 
-async def check(files: Sequence[CheckedFile], shift: WorkerBudget) -> ToolReport:
+async def check(files: Sequence[CheckedFile], toolbox: Toolbox) -> ToolReport:
     """Parse the head of all files, and the merge base of those that cannot be parsed."""
-    answers, problem = await run_each(files, _request, lambda file: file.path, "syntax", shift)
+    answers, problem = await toolbox.ask_workers("syntax", files, _request, lambda file: file.path)
     return await asyncio.to_thread(_report, answers, len(files), problem)
 
 
@@ -76,7 +75,7 @@ def _build(file: CheckedFile, fault: dict[str, Any]) -> RawFinding:
     return RawFinding(
         rule=SYNTAX,
         category=Category.correctness,
-        severity=_choose_severity(file.path, language),
+        severity=Severity.warning if language in _DOUBTED or is_test_or_document(file.path) else Severity.error,
         confidence=0.9,
         path=file.path,
         line=line,
@@ -84,7 +83,3 @@ def _build(file: CheckedFile, fault: dict[str, Any]) -> RawFinding:
         message=build_message(SYNTAX, f"Syntax error in {_NAMES[language]}: {fault['text']}"),
         layer=Layer.static,
     )
-
-
-def _choose_severity(path: str, language: str) -> Severity:
-    return Severity.warning if language in _DOUBTED or is_test_or_document(path) else Severity.error

@@ -7,27 +7,24 @@ from pathlib import Path
 from typing import Protocol
 
 from agents.review.checks import (
-    ast_grep,
     copies,
     credentials,
-    hadolint,
     hidden_text,
     linters,
+    own_rules,
     oxlint,
     ruff,
-    scripts,
-    shellcheck,
+    script_linters,
     suppressions,
     syntax,
     workflows,
 )
 from agents.review.checks.inputs import CheckedFile, ToolReport
 from agents.review.checks.rule_texts import name_some
-from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
-from domain.config.review import Linter
-from domain.review.checks import CheckName
+from domain.config.sections import Linter
 from domain.review.findings import Layer
+from domain.review.reading import CheckName
 from safety.containment import PARSERS, CodeOrigin, Containment
 from workspace.sandbox.sandbox import Sandbox
 
@@ -91,8 +88,8 @@ class Checks:
         found = [
             *self._list_python(folder, python),
             self._start(CheckName.oxlint, oxlint.is_for, oxlint.check),
-            self._start(CheckName.shellcheck, shellcheck.is_for, shellcheck.check),
-            self._start(CheckName.hadolint, hadolint.is_for, hadolint.check),
+            self._start(CheckName.shellcheck, script_linters.is_shell_script, script_linters.check_shell_scripts),
+            self._start(CheckName.hadolint, script_linters.is_dockerfile, script_linters.check_dockerfiles),
             self._parse(),
             self._search_hidden_text(),
             self._search_credentials(),
@@ -138,16 +135,16 @@ class Checks:
 
     def _parse(self) -> CheckTool | None:
         files = [file for file in self.files if syntax.is_for(file)]
-        check = partial(syntax.check, files, self._shift)
+        check = partial(syntax.check, files, self.toolbox)
         return self._worker(CheckName.syntax, Layer.static, check) if files else None
 
     def _search_hidden_text(self) -> CheckTool | None:
         files = [file for file in self.files if hidden_text.is_for(file)]
-        search = partial(hidden_text.check, files, self.files, self._shift)
+        search = partial(hidden_text.check, files, self.files, self.toolbox)
         return self._worker(CheckName.hidden_text, Layer.security, search) if files else None
 
     def _search_credentials(self) -> CheckTool | None:
-        search = partial(credentials.check, self.files, self._shift)
+        search = partial(credentials.check, self.files, self.toolbox)
         return self._worker(CheckName.secrets, Layer.security, search) if self.files else None
 
     def _audit_workflows(self, folder: Path) -> CheckTool | None:
@@ -157,13 +154,13 @@ class Checks:
         return self._program(CheckName.zizmor, Layer.security, audit) if files else None
 
     def _match_patterns(self) -> CheckTool | None:
-        files = [file for file in self.files if scripts.is_script(file)]
-        match = partial(scripts.check, files, self._shift)
+        files = [file for file in self.files if own_rules.is_script(file)]
+        match = partial(own_rules.check_scripts, files, self.toolbox)
         return self._worker(CheckName.patterns, Layer.security, match) if files else None
 
     def _match_dangers(self) -> CheckTool | None:
-        files = [file for file in self.files if ast_grep.is_for(file)]
-        match = partial(ast_grep.check, files, self._shift, heeding=self.heeds_comments)
+        files = [file for file in self.files if own_rules.has_rules(file)]
+        match = partial(own_rules.check_programs, files, self.toolbox, heeding=self.heeds_comments)
         return self._worker(CheckName.ast_grep, Layer.security, match) if files else None
 
     def _build_linter(self, linter: Linter, linter_files: Mapping[str, bytes]) -> CheckTool:
@@ -182,10 +179,6 @@ class Checks:
             seconds=seconds,
         )
         return CheckTool(linter.name, Layer.static, where if matching else Containment(PARSERS), run)
-
-    @property
-    def _shift(self) -> WorkerBudget:
-        return WorkerBudget(self.toolbox.pool, self.toolbox.seconds)
 
     def _program(self, name: CheckName, layer: Layer, check: Callable[[int], Awaitable[ToolReport]]) -> CheckTool:
         return CheckTool(name.value, layer, self.toolbox.for_program(name, origin=self.origin), check)

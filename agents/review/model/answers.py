@@ -1,8 +1,9 @@
-"""Turns a model's answer into findings; keeps only known rules, places on the diff, and code that the model saw."""
+"""Turns a model's answer into findings; keeps only rules of a closed list, places on the diff, and code it saw."""
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Protocol, cast
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Protocol, cast, get_args
 
 from pydantic import (
     BaseModel,
@@ -16,18 +17,81 @@ from pydantic import (
 )
 
 from agents.llm.ask import ModelAnswer
+from agents.prompts import strip_hidden
 from agents.review.model.notebooks import is_notebook
-from agents.review.model.questions import EarlierFinding, ReviewQuestion, strip_hidden
+from agents.review.model.questions import EarlierFinding, ReviewQuestion
 from agents.review.model.rendering import LONGEST_LINE, make_legible
-from agents.review.model.rules import RULES, RuleName, cap_by_rule
+from domain.review.avoidance import CERTAIN, AvoidanceKind
 from domain.review.changes import Change, FileChange, FileVersions
-from domain.review.consequences import Harm, MetBy, grade
-from domain.review.findings import Fix, Layer, RawFinding, Severity
+from domain.review.findings import Category, Fix, Harm, Layer, MetBy, RawFinding, Severity, grade
 from domain.review.review import IssueAnswer
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
 from domain.value import Value
 from safety.autofix import is_fit
+
+RuleName = Literal[
+    "model/logic-error",
+    "model/missing-edge-case",
+    "model/error-handling",
+    "model/data-loss",
+    "model/resource-leak",
+    "model/race",
+    "model/removed-safeguard",
+    "model/shared-state",
+    "model/security",
+    "model/performance",
+    "model/api-misuse",
+    "model/breaking-change",
+    "model/architecture-fit",
+    "model/missing-test",
+    "avoidance/failure-hidden",
+]
+CONVENTION = "model/convention"
+"""The rule of a finding that a convention of the repository led to; what looks for defects never reports it."""
+UNSURE = 0.75
+"""The confidence of an error that is neither proven nor refuted, and so a warning."""
+
+
+@dataclass(frozen=True)
+class ModelRule:
+    """What a finding by a rule may be.
+
+    :param highest: its highest severity, whatever its consequence.
+    :param is_proven_outside: whether only a line that the change leaves alone proves one, such as a caller's.
+    :param unproven: the confidence of a warning that the second look can neither prove nor refute; None: it is dropped.
+    """
+
+    category: Category
+    highest: Severity = Severity.error
+    is_proven_outside: bool = False
+    unproven: float | None = None
+
+
+RULES: dict[str, ModelRule] = {
+    "model/logic-error": ModelRule(Category.correctness),
+    "model/missing-edge-case": ModelRule(Category.correctness),
+    "model/error-handling": ModelRule(Category.correctness),
+    "model/data-loss": ModelRule(Category.correctness),
+    "model/resource-leak": ModelRule(Category.correctness),
+    "model/race": ModelRule(Category.correctness),
+    "model/removed-safeguard": ModelRule(Category.correctness),
+    "model/shared-state": ModelRule(Category.correctness),
+    "model/security": ModelRule(Category.security),
+    "model/performance": ModelRule(Category.performance),
+    "model/api-misuse": ModelRule(Category.correctness),
+    "model/breaking-change": ModelRule(Category.correctness, is_proven_outside=True),
+    "model/architecture-fit": ModelRule(Category.correctness, Severity.info),
+    "model/missing-test": ModelRule(Category.tests, Severity.info),
+    # People are asked about what is certain, so what is not proven has to stay below that.
+    AvoidanceKind.failure_hidden.rule: ModelRule(Category.avoidance, Severity.warning, unproven=CERTAIN - 0.1),
+    # No convention blocks: what breaks one is a remark, whatever the convention says of that.
+    CONVENTION: ModelRule(Category.style, Severity.warning),
+}
+
+assert set(RULES) == {*get_args(RuleName), CONVENTION}
+
+SURE = 0.8  # an error requests changes, so it needs more confidence than a remark
 
 MAX_FINDINGS = 5  # findings of one answer that are kept
 LEAST_SURE = 0.4  # of the first look; the second look decides about what it brings
@@ -116,8 +180,8 @@ class EarlierVerdict(Value):
     gone: bool
 
 
-def keep_valid(kind: type[BaseModel]) -> BeforeValidator:
-    """Keeps the valid claims of a list; a list without any counts as a mistake of the model."""
+def keep_valid(kind: type[BaseModel], most: int | None = None) -> BeforeValidator:
+    """Keeps the valid claims of a list, the first ones; a list without any counts as a mistake of the model."""
     claim = TypeAdapter(kind)
 
     def is_claim(item: Any) -> bool:
@@ -131,7 +195,7 @@ def keep_valid(kind: type[BaseModel]) -> BeforeValidator:
         if not isinstance(value, list):
             return value
         items = cast(list[Any], value)
-        return [item for item in items if is_claim(item)] or items
+        return [item for item in items if is_claim(item)][:most] or items
 
     return BeforeValidator(keep)
 
@@ -353,3 +417,13 @@ def squash(text: str) -> str:
 def _indentation(text: str) -> str:
     first = next((line for line in text.split("\n") if line.strip()), "")
     return first[: len(first) - len(first.lstrip())]
+
+
+def cap_by_rule(rule: str, severity: Severity) -> Severity:
+    """The severity that follows from the consequence of a finding, limited by its rule."""
+    return min(severity, RULES[rule].highest, key=lambda grade: grade.rank)
+
+
+def cap_by_confidence(severity: Severity, confidence: float) -> Severity:
+    """The severity of a finding after the second look: one that is not sure enough requests no changes."""
+    return Severity.warning if severity.rank >= Severity.error.rank and confidence < SURE else severity

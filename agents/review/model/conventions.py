@@ -5,11 +5,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated
 
 from agents.llm.ask import ModelAnswer, Question
-from agents.prompts import load_prompt
+from agents.prompts import build_question
 from agents.prompts.conventions import render_conventions
-from agents.review.model.answers import Confidence, Replacement, clean_message, keep_valid, place_claim, repeats
-from agents.review.model.questions import CONVENTIONS_KEY, ConventionQuestion, frame_data, show_conventions
-from agents.review.model.rules import CONVENTION, RULES
+from agents.review.model.answers import (
+    CONVENTION,
+    RULES,
+    Confidence,
+    Replacement,
+    clean_message,
+    keep_valid,
+    place_claim,
+    repeats,
+)
+from agents.review.model.questions import CONVENTIONS_KEY, ConventionQuestion, show_conventions
 from agents.syntax.languages import find_language
 from domain.globs import find_mistake, matches
 from domain.paths import clean_name
@@ -21,7 +29,6 @@ from domain.value import Value
 
 MOST_ASKED = 3
 """Files of conventions whose rules one review asks for: the second look needs calls, too."""
-
 
 _NO_CODE = ("json", "yaml")
 
@@ -55,12 +62,8 @@ def count_calls(question: ConventionQuestion | None) -> int:
 
 def build_rules_question(file: ConventionFile) -> Question:
     """Asks which lines of a file code can be held against; the same question for the same version of the file."""
-    return Question(
-        key=f"{CONVENTIONS_KEY}: rules of {clean_name(file.path)}",
-        instructions=load_prompt("conventions_rules"),
-        content=frame_data("\n".join(render_conventions(Conventions(files=(file,))))),
-        max_output_tokens=3_000,
-    )
+    key, shown = f"{CONVENTIONS_KEY}: rules of {clean_name(file.path)}", Conventions(files=(file,))
+    return build_question(key, "conventions_rules", render_conventions(shown), 3_000)
 
 
 def keep_rules(question: ConventionQuestion, rules: Mapping[str, ModelAnswer]) -> ConventionQuestion | None:

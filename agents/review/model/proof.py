@@ -4,19 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from agents.llm.ask import ModelAnswer, Question
-from agents.prompts import load_prompt
-from agents.review.model.evidence import ShownCode
-from agents.review.model.questions import find_withheld_lines, frame_data, strip_hidden
+from agents.prompts import build_question, strip_hidden
+from agents.review.model.questions import find_withheld_lines
 from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import Line, excerpt, find_enclosing, render_safely
+from agents.review.model.second_look import ShownCode
 from agents.syntax.languages import DATA, find_language
 from agents.testing.reproduction.place import TestPlace
-from domain.config.review import IfUnshown
+from domain.config.sections import IfUnshown
 from domain.paths import clean_name
 from domain.review.avoidance import RULE
 from domain.review.changes import Change, FileVersions
-from domain.review.findings import Finding, RawFinding, Severity
-from domain.review.proof import LONGEST_TEST, Proof, ProofOutcome
+from domain.review.findings import LONGEST_TEST, Finding, Proof, ProofOutcome, RawFinding, Severity
 from domain.review.reading import NO_OUTLINE, Outline
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
@@ -100,12 +99,7 @@ def build_proof_question(
         "== your test",
         f"It will be {clean_name(place.path)}, run by `{clean_name(place.command)}` at the top of the repository.",
     ]
-    return Question(
-        key=f"model proof {number}",
-        instructions=load_prompt("prove"),
-        content=frame_data("\n".join(parts)),
-        max_output_tokens=2_500,
-    )
+    return build_question(f"model proof {number}", "prove", parts, 2_500)
 
 
 def read_draft(answer: ModelAnswer, question: Question) -> ProofDraft:

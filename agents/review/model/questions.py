@@ -1,6 +1,5 @@
 """The questions of layer 3: the diff with line numbers, framed as data, and the findings of earlier reviews."""
 
-import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,12 +7,11 @@ from dataclasses import dataclass, replace
 from pydantic import Field
 
 from agents.llm.ask import Question
-from agents.prompts import load_prompt
+from agents.prompts import flatten_markdown, frame_data, load_prompt, strip_hidden
 from agents.prompts.conventions import NOTHING_WRITTEN, WrittenConventions, choose, render_conventions
-from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
+from agents.review.model.file_selection import FileSelection, ReadingLimits, render_whole, select_files
 from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import RenderedFile, excerpt, render_safely
-from agents.review.model.seams import render_whole
 from domain.globs import matches
 from domain.paths import clean_name
 from domain.review.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions, SkippedFile
@@ -32,10 +30,7 @@ _MOST_REPORTED = 20  # findings of layers 1 and 2 that are listed, so that the m
 _LONGEST_ISSUE = 1_500  # characters of an issue, or of a description
 _TOO_MUCH = "The change is too large for one question: {} more files were not held against them."
 _AROUND = 5  # lines around an earlier finding
-_COMMENT = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
-_TAG = re.compile(r"</?[A-Za-z][^<>]{0,1000}>")
 _CREDENTIAL = re.compile(r"secret/.*|docker/secret-in-image|(ruff|bandit)/[SB]10[567]")
-_IMAGE = re.compile(r"!\[[^\]]*\](\([^)]*\)|\[[^\]]*\])?")
 
 
 class Intent(Value):
@@ -248,22 +243,6 @@ def _list_lines(group: Sequence[RenderedFile]) -> dict[str, tuple[int, ...]]:
     for shown in group:
         lines[shown.path] = (*lines.get(shown.path, ()), *shown.lines)
     return lines
-
-
-def frame_data(content: str) -> str:
-    """Frames content as data, between two marks that its authors cannot predict."""
-    mark = hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:12]
-    return f"BEGIN {mark}\n{content}\nEND {mark}"
-
-
-def flatten_markdown(text: str, limit: int) -> str:
-    """Untrusted Markdown as one line, without comments, tags, images or invisible characters."""
-    return strip_hidden(_TAG.sub(" ", _COMMENT.sub(" ", text)))[:limit]
-
-
-def strip_hidden(text: str) -> str:
-    """The text as one line, without what a page would not show: comments, image texts and invisible characters."""
-    return " ".join(_IMAGE.sub(" ", _COMMENT.sub(" ", strip_invisible(text))).split())
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,75 @@
 """The second look: a sceptical question about the candidates alone, so that people see only confirmed findings."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, cast
 
 from pydantic import model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from agents.llm.ask import ModelAnswer, Question
-from agents.prompts import load_prompt
-from agents.review.model.evidence import CANDIDATES, ShownCode
-from agents.review.model.questions import find_withheld_lines, frame_data
+from agents.prompts import frame_data, load_prompt
+from agents.review.model.answers import CONVENTION, RULES, SURE, UNSURE, cap_by_confidence, squash
+from agents.review.model.questions import find_withheld_lines
 from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import LONGEST_FUNCTION, excerpt, find_enclosing, render_safely
-from agents.review.model.rules import CONVENTION, RULES, SURE, UNSURE, cap_by_confidence
 from domain.paths import clean_name
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from domain.review.reading import NO_OUTLINE, Outline
 from domain.text.redaction import Redact
 from domain.value import Value
+
+CANDIDATES = "== candidates"
+"""The heading below which a question lists what is to be judged; nothing there is evidence."""
+_SHOWN = re.compile(r"(?P<sign>-|\d+[+> ])(?P<code>.*)")
+_SIGNS = re.compile(r"^(\d+[+> ]|[-+>])\s*")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}")
+_LEAST_PART = 12  # characters of a part of a line that count as the line
+_KEYWORD_LIST = """
+    and break case class const continue def default else end false final for from func function if import int let
+    new nil none not null private protected public return self static string this true type var void while
+"""
+_KEYWORDS = frozenset(_KEYWORD_LIST.split())
+
+
+@dataclass(frozen=True)
+class ShownCode:
+    """The code in a question of the second look, line by line without numbers and signs.
+
+    :param changed: lines that the change adds, moves or removes.
+    :param unchanged: all others.
+    """
+
+    changed: tuple[str, ...]
+    unchanged: tuple[str, ...]
+
+    @classmethod
+    def of(cls, content: str, heading: str = CANDIDATES) -> "ShownCode":
+        """:param content: of the question.
+        :param heading: of the part that is no evidence.
+        """
+        lines = content.rpartition(f"\n{heading}\n")[0].split("\n")  # the last: a file may have this name
+        found = [match for line in lines if (match := _SHOWN.match(line)) is not None]
+        is_unchanged = [match["sign"].endswith(" ") for match in found]
+        code = [squash(match["code"]) for match in found]
+        pairs = list(zip(code, is_unchanged, strict=True))
+        return cls(tuple(line for line, same in pairs if not same), tuple(line for line, same in pairs if same))
+
+    def holds(self, quote: str) -> bool:
+        """Whether the quoted line is shown."""
+        return _is_among(quote, (*self.changed, *self.unchanged))
+
+    def holds_outside(self, quote: str) -> bool:
+        """Whether the quoted line is one that the change leaves alone, and names something that a changed line does.
+
+        That is what a caller's line looks like.
+        """
+        names = {name for line in self.changed for name in _IDENTIFIER.findall(line)}
+        named = {name for name in _IDENTIFIER.findall(quote) if name.lower() not in _KEYWORDS}
+        return bool(names & named) and _is_among(quote, self.unchanged)
+
 
 _LEAST_CONFIRMED = 0.6  # of an answer to an earlier version
 _PROVEN = SURE  # confidence that a proof gives at least: what is proven may request changes
@@ -216,3 +266,10 @@ def _list_function(outline: Outline, line: int) -> range:
     spans = [span for span in outline.spans if span.start <= line <= span.end]
     is_shown = bool(spans) and spans[-1].end - spans[-1].start < LONGEST_FUNCTION
     return range(spans[-1].start, spans[-1].end + 1) if is_shown else range(0)
+
+
+def _is_among(quote: str, lines: Iterable[str]) -> bool:
+    first = squash(next((line for line in quote.split("\n") if line.strip()), ""))
+    wanted = {text for text in (first, _SIGNS.sub("", first)) if re.search(r"\w", text)}
+    parts = {text for text in wanted if len(text) >= _LEAST_PART}
+    return any(line in wanted or any(part in line for part in parts) for line in lines)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from agents.syntax.languages import find_language
 from agents.syntax.symbols.grammars import GRAMMARS
-from agents.syntax.symbols.imports import EVERYTHING, Import
-from agents.syntax.symbols.modules import Modules, find_family
+from agents.syntax.symbols.modules import EVERYTHING, Import, Modules, find_family
 from agents.syntax.symbols.source import NamePlace, SourceFile
 from agents.syntax.symbols.types import list_bases
 

@@ -2,8 +2,7 @@
 
 import re
 
-from agents.syntax.symbols.imports import Import
-from agents.syntax.symbols.modules import find_family
+from agents.syntax.symbols.modules import Import, find_family
 from agents.syntax.symbols.names import LINKS, OUTSIDE, Meaning, Module, Names
 from agents.syntax.symbols.source import UNREADABLE, NamePlace, Role, SourceFile
 from agents.syntax.symbols.types import read_class, read_maker, read_returned, read_type

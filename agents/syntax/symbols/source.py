@@ -10,7 +10,7 @@ from typing import Any, cast
 from ast_grep_py import SgNode, SgRoot
 
 from agents.syntax.symbols.grammars import GRAMMARS, Grammar
-from agents.syntax.symbols.imports import Import, read_imports
+from agents.syntax.symbols.modules import Import, read_imports
 from agents.syntax.trees import LARGEST, LONGEST_LINE
 
 UNREADABLE = "?"

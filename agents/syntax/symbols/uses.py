@@ -1,4 +1,4 @@
-"""Finds what uses a changed definition, what overrides it, what it overrides, and what changed lines call."""
+"""Finds what uses a definition, what overrides it, what it overrides, and what changed lines call."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -191,6 +191,46 @@ class SymbolSearch:
             return False
         same = (each for each in source.find(use.name) if each.line == use.line and each.receiver == use.receiver)
         return any(isinstance(self._after.resolve(source, each), NamePlace) for each in same)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A line that refers to a name.
+
+    :param what: it does there: ``defines``, ``uses``, ``calls`` or ``builds on``.
+    """
+
+    path: str
+    line: int
+    what: str
+
+
+def find_references(path: str, language: str, text: str, name: str, around: Surrounding) -> list[Reference]:
+    """The definitions of a name in a file, its users there and elsewhere, and what builds on it; each line once.
+
+    :param name: as the file defines it; with its class before a dot, if it is a member.
+    """
+    owner, _, last = name.rpartition(".")
+    file = ChangedSource(path, path, language, None, text, (), ())
+    if file.after is None:
+        return []
+    places = [each for each in file.after.find_definitions(last) if not owner or each.owner == owner.split(".")[-1]]
+    found = [Reference(path, each.line, "defines") for each in places]
+    if places:
+        own = (each for each in file.after.find(last) if each.role is Role.use)
+        found += [Reference(path, each.line, "calls" if each.is_called else "uses") for each in own]
+        search = SymbolSearch([file], around)
+        for place in places:
+            definition = ChangedDefinition(place, is_gone=False, is_new=False, has_new_head=False)
+            found += _list_outside(search, file, definition)
+    return list({(each.path, each.line): each for each in reversed(found)}.values())[::-1]
+
+
+def _list_outside(search: SymbolSearch, file: ChangedSource, definition: ChangedDefinition) -> Iterator[Reference]:
+    for use in search.find_users(file, definition):
+        yield Reference(use.path, use.line, "calls" if use.is_called else "uses")
+    for heir, own in search.find_heirs(file, definition):
+        yield Reference(heir.path, heir.line, "builds on") if own is None else Reference(own.path, own.line, "defines")
 
 
 def _open(file: ChangedSource, definition: ChangedDefinition) -> SourceFile | None:

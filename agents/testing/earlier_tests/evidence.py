@@ -38,7 +38,7 @@ from agents.testing.earlier_tests.texts import Version, find_stand_in
 from agents.testing.tester import Tester
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, Fate
 from domain.runs.testing import CaseOutcome, TestCase
-from domain.text.phrases import name_count
+from domain.text.escaping import name_count
 from workspace.commits import write_blob, write_tree
 
 _ROUNDS = 4  # in which files that cannot be loaded are cut

@@ -12,8 +12,7 @@ from agents.testing.earlier_tests.names import find_missing
 from agents.testing.earlier_tests.outcomes import SharedChange
 from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.texts import Version
-from agents.testing.runners.facts import RepositoryFacts, list_needed
-from agents.testing.runners.runner import ProjectCommand, Runner
+from agents.testing.runners.runner import ProjectCommand, RepositoryFacts, Runner, list_needed
 from agents.testing.runners.table import list_runners
 from agents.testing.tester import LEFT_NO_REPORT, Tester
 from domain.runs.earlier_tests import BaseRun

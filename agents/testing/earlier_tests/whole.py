@@ -13,8 +13,7 @@ from agents.testing.earlier_tests.outcomes import OUTPUT, SharedChange, cut_line
 from agents.testing.earlier_tests.reading import Reader, list_shared_changes
 from agents.testing.earlier_tests.running import TOO_LONG, FileRunner, Sides, name_call
 from agents.testing.earlier_tests.texts import Version
-from agents.testing.runners.facts import list_needed
-from agents.testing.runners.runner import ProjectCommand
+from agents.testing.runners.runner import ProjectCommand, list_needed
 from agents.testing.tester import Tester
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, EarlierTests, Fate
 from domain.runs.testing import Framework

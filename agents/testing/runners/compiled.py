@@ -4,8 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
-from agents.testing.runners.facts import RepositoryFacts
-from agents.testing.runners.runner import JOINED, ReportPlace, Runner, strip_path
+from agents.testing.runners.runner import JOINED, ReportPlace, RepositoryFacts, Runner, strip_path
 from domain.runs.testing import Framework
 
 _GO_TESTS = re.compile(r"_test\.go$")

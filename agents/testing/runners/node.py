@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
-from agents.testing.runners.facts import RepositoryFacts
-from agents.testing.runners.runner import JOINED, ReportPlace, Runner, match_names, strip_path
+from agents.testing.runners.runner import JOINED, ReportPlace, RepositoryFacts, Runner, match_names, strip_path
 from domain.globs import matches
 from domain.runs.testing import Framework
 

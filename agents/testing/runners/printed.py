@@ -3,9 +3,26 @@
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 
-from agents.testing.runners.outcomes import Ended
 from domain.runs.testing import CaseOutcome
+
+
+@dataclass(frozen=True)
+class Ended:
+    """One test of a report.
+
+    :param path: of its file, absolute or relative; empty if unknown.
+    :param names: of its groups and its own, from the outside in; none if it stands for the whole file.
+    """
+
+    path: str
+    names: tuple[str, ...]
+    outcome: CaseOutcome
+    line: int | None = None
+    message: str = ""
+    details: str = ""
+
 
 _GO_END = re.compile(r" *--- (PASS|FAIL|SKIP): (\S+) \(")
 _GO_START = re.compile(r"=== (?:RUN|NAME|CONT) +(\S+)")
@@ -168,7 +185,6 @@ def read_minitest(document: bytes, paths: Collection[str], sources: Mapping[str,
 
 _TAP_RESULT = re.compile(r"(not )?ok\b(?: \d+)?(.*)")
 _TAP_PLAN = re.compile(r"1\.\.\d+")
-
 
 _AVA_FILE = re.compile(r"(\S+\.[cm]?[jt]sx?) exited with a non-zero exit code|No tests found in (\S+)")
 _AVA_ERROR = re.compile(r"\w+://\S+:\d+")

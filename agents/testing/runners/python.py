@@ -5,8 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib.resources import files as resources
 
-from agents.testing.runners.facts import RepositoryFacts
-from agents.testing.runners.runner import Runner
+from agents.testing.runners.runner import RepositoryFacts, Runner
 from domain.runs.testing import Framework
 
 PYTHON = ("pyproject.toml", "setup.cfg", "tox.ini")

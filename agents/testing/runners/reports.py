@@ -7,13 +7,15 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
 
 from agents.testing import junit
-from agents.testing.runners.json_reports import read_jest, read_mocha, read_node, read_rspec, read_trx
-from agents.testing.runners.outcomes import Ended
-from agents.testing.runners.printed import read_ava, read_cargo, read_go, read_minitest, read_tap
+from agents.testing.junit import join_names, keep_ends, parse_xml, to_one_line, to_repository_path
+from agents.testing.runners.printed import Ended, read_ava, read_cargo, read_go, read_minitest, read_tap
 from agents.testing.runners.runner import ReportFormat
-from agents.testing.xml import join_names, keep_ends, to_one_line, to_repository_path
 from domain.errors import ToolError
 from domain.runs.testing import (
     LAST_LINE,
@@ -21,9 +23,83 @@ from domain.runs.testing import (
     LONGEST_ID,
     LONGEST_MESSAGE,
     LONGEST_PATH,
+    CaseOutcome,
     TestCase,
     keep_worst,
 )
+from domain.value import Value
+
+_TRX_OUTCOMES = {"Passed": CaseOutcome.passed, "Failed": CaseOutcome.failed, "Error": CaseOutcome.error}
+
+
+def read_trx(document: bytes) -> Iterator[Ended]:
+    """The tests of .NET; the class of each is named apart from how it ended."""
+    report = _Report()
+    parse_xml(document, "The report of dotnet", report.start, report.end)
+    for result in report.results:
+        group = report.classes.get(result.get("testId", ""), "").partition(",")[0]
+        name = result.get("testName", "").removeprefix(f"{group}.")
+        message, trace = result.get("Message", ""), result.get("StackTrace", "")
+        outcome = _TRX_OUTCOMES.get(result.get("outcome", ""), CaseOutcome.skipped)
+        at = re.search(r":line (\d{1,8})", trace)
+        yield Ended("", (group, name), outcome, int(at[1]) if at else None, message, f"{message}\n{trace}".strip())
+
+
+Form = TypeVar("Form", bound=BaseModel)
+_OUTCOMES = {"passed": CaseOutcome.passed, "failed": CaseOutcome.failed}
+_MOCHA_STARTS = b'{\n  "stats"'
+
+
+def read_jest(document: bytes) -> Iterator[Ended]:
+    """The tests of jest, and of vitest, which writes the same."""
+    for file in _load(_JestReport, document).test_results:
+        if file.status == "failed" and not any(test.status == "failed" for test in file.assertion_results):
+            yield Ended(file.name, (), CaseOutcome.error, details=file.message or "")
+        for test in file.assertion_results:
+            details = "\n".join(test.failure_messages or ())
+            line = int(test.location.line) if test.location is not None and test.location.line else None
+            outcome = _OUTCOMES.get(test.status, CaseOutcome.skipped)
+            yield Ended(file.name, (test.full_name,), outcome, line, details=details)
+
+
+def read_mocha(document: bytes) -> Iterator[Ended]:
+    """The tests of mocha, and its hooks that failed; what tests print may stand around a report that is printed."""
+    start, end = document.rfind(_MOCHA_STARTS), document.rfind(b"\n}")
+    report = _load(_MochaReport, document[start : end + 2] if 0 <= start < end else document)
+    for tests, outcome in (
+        (report.passes, CaseOutcome.passed),
+        (report.pending, CaseOutcome.skipped),
+        (report.failures, CaseOutcome.failed),
+    ):
+        for test in tests:
+            said = test.err
+            yield Ended(test.file or "", (test.full_title,), outcome, None, said.message or "", said.stack or "")
+
+
+def read_node(document: bytes) -> Iterator[Ended]:
+    """The tests of Node's own runner, by the reporter that Forge gives it: a line of JSON for each."""
+    for line in document.splitlines():
+        test = _load(_NodeTest, line)
+        last = test.names[-1] if test.names else ""
+        if last.startswith("/") and test.file in {"", last}:  # Node's stand-in for a file that ended badly
+            yield Ended(last, (), CaseOutcome.error, message=test.message, details=test.details)
+            continue
+        outcome = _OUTCOMES.get(test.outcome, CaseOutcome.skipped)
+        yield Ended(test.file, tuple(test.names), outcome, test.line, test.message, test.details)
+
+
+def read_rspec(document: bytes) -> Iterator[Ended]:
+    """The examples of rspec, and the files that it could not load."""
+    report = _load(_RspecReport, document)
+    for said in report.messages:
+        if named := re.search(r"An error occurred while loading (\S{1,500}?)\.?(\n|$)", said):
+            yield Ended(named[1], (), CaseOutcome.error, details=said)
+    for each in report.examples:
+        error = each.exception or _RspecException()
+        details = "\n".join([error.message or "", *(error.backtrace or ())[:20]])
+        outcome = _OUTCOMES.get(each.status, CaseOutcome.skipped)
+        name, line = each.full_description, each.line_number
+        yield Ended(each.file_path, (name,), outcome, line, (error.message or "").strip(), details)
 
 
 @dataclass(frozen=True)
@@ -108,3 +184,101 @@ def _list_ends(group: str) -> list[str]:
     outer = re.split(r"[$+]", group)[0].replace(".", "/")
     whole = [f"{outer}.{kind}" for kind in ("java", "kt", "groovy", "scala")]
     return [*whole, *(f"{PurePosixPath(outer).name}.{kind}" for kind in ("java", "kt", "scala", "cs", "fs", "vb"))]
+
+
+class _Report:
+    """What was read so far."""
+
+    def __init__(self) -> None:
+        self.results: list[dict[str, str]] = []
+        self.classes: dict[str, str] = {}
+        self._unit = ""
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "UnitTestResult":
+            self.results.append(dict(attributes))
+        elif name == "UnitTest":
+            self._unit = attributes.get("id", "")
+        elif name == "TestMethod":
+            self.classes[self._unit] = attributes.get("className", "")
+
+    def end(self, name: str, text: str) -> None:
+        if name in {"Message", "StackTrace"} and self.results:
+            self.results[-1].setdefault(name, text)
+
+
+class _Location(Value):
+    line: float | None = None
+
+
+class _Camel(Value):
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+class _JestTest(_Camel):
+    full_name: str
+    status: str
+    failure_messages: list[str] | None = None
+    location: _Location | None = None
+
+
+class _JestFile(_Camel):
+    name: str
+    status: str = ""
+    message: str | None = None
+    assertion_results: list[_JestTest] = []
+
+
+class _JestReport(_Camel):
+    test_results: list[_JestFile]
+
+
+class _MochaError(_Camel):
+    message: str | None = None
+    stack: str | None = None
+
+
+class _MochaTest(_Camel):
+    full_title: str
+    file: str | None = None
+    err: _MochaError = _MochaError()
+
+
+class _MochaReport(_Camel):
+    passes: list[_MochaTest] = []
+    pending: list[_MochaTest] = []
+    failures: list[_MochaTest] = []
+
+
+class _NodeTest(Value):
+    file: str
+    names: list[str]
+    line: int | None
+    outcome: str
+    message: str
+    details: str
+
+
+class _RspecException(Value):
+    message: str | None = None
+    backtrace: list[str] | None = None
+
+
+class _RspecExample(Value):
+    full_description: str
+    status: str
+    file_path: str = ""
+    line_number: int | None = None
+    exception: _RspecException | None = None
+
+
+class _RspecReport(Value):
+    examples: list[_RspecExample]
+    messages: list[str] = []
+
+
+def _load(form: type[Form], document: bytes) -> Form:
+    try:
+        return form.model_validate_json(document)
+    except ValidationError:
+        raise ToolError("The report is not the JSON that this runner writes.") from None

@@ -5,8 +5,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from agents.testing.runners.facts import RepositoryFacts
-from agents.testing.runners.runner import ReportPlace, Runner, strip_path
+from agents.testing.runners.runner import ReportPlace, RepositoryFacts, Runner, strip_path
 from domain.globs import matches
 from domain.runs.testing import Framework
 

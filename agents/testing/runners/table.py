@@ -9,11 +9,10 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from agents.testing.runners.compiled import find_cargo, find_dotnet, find_go, find_gradle, find_maven
-from agents.testing.runners.facts import RepositoryFacts, is_own, is_within
-from agents.testing.runners.node import list_node_runners
-from agents.testing.runners.python import PYTHON, find_pytest, find_unittest
-from agents.testing.runners.runner import Runner
-from agents.testing.runners.scripts import find_bats, find_minitest, find_phpunit, find_rspec
+from agents.testing.runners.node import drop_unknown, list_node_runners
+from agents.testing.runners.python import PYTHON, drop_measuring, find_pytest, find_unittest
+from agents.testing.runners.runner import RepositoryFacts, Runner, is_own, is_within
+from agents.testing.runners.scripts import drop_measuring_of_ruby, find_bats, find_minitest, find_phpunit, find_rspec
 
 Language = Literal["python", "go", "cargo", "jvm", "dotnet", "ruby", "php", "bats", "node"]
 _MOST_FOLDERS = 50  # with a manifest of one language
@@ -110,3 +109,9 @@ def _list(facts: RepositoryFacts) -> Iterator[Runner]:
     for family in FAMILIES:
         for part in list_parts(family, facts):
             yield from find_runners(family, part)
+
+
+def drop_refused(words: Sequence[str], printed: bytes) -> tuple[str, ...]:
+    """The words of a failed command without what it refused, as far as it said so; else none."""
+    drops = (drop_measuring, drop_measuring_of_ruby, drop_unknown)
+    return next((left for drop in drops if (left := drop(words, printed))), ())

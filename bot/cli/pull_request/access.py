@@ -12,8 +12,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from bot.addresses import is_loopback
 from bot.clock import SystemClock
+from bot.github.host import PersonalHost
 from bot.github.limits import InMemoryLimits
-from bot.github.person import PersonalHost
 from bot.github.settings import PersonalAccess
 from bot.setting_sources import provider_secrets
 from domain.errors import (

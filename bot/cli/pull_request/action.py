@@ -12,13 +12,13 @@ from typing import Any, TypeVar, cast
 
 from agents.llm.models import find_key_variable
 from agents.toolbox import Toolbox
-from bot.cli import sarif
+from bot.cli import review_output
 from bot.cli.output import output
 from bot.cli.pull_request.access import PullRequestAddress, find_pull_request, is_locked, open_host, parse_address
 from bot.cli.pull_request.command import PostingOptions, build_reading, describe_posted, post
 from bot.cli.pull_request.examination import Examined, open_examination, review_pull_request
 from bot.cli.review_output import print_result
-from bot.github.person import PersonalHost
+from bot.github.host import PersonalHost
 from bot.tool_folders import load_tool_folders
 from domain.errors import ConfigurationError, Forbidden, ForgeError, NotFound, Unprocessable
 from domain.paths import escape_unprintable
@@ -77,7 +77,7 @@ class ActionsJob:
         :param problem: what is wrong with the configuration.
         """
         path = Path(self.environment.get("RUNNER_TEMP") or ".").resolve() / "forge.sarif"
-        path.write_text(json.dumps(sarif.build_document(review.findings, problem)), encoding="utf-8")
+        path.write_text(json.dumps(review_output.build_document(review.findings, problem)), encoding="utf-8")
         return path
 
     def set_output(self, name: str, value: str) -> None:

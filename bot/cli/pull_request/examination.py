@@ -7,24 +7,25 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from agents.review import reviewer, transient_commits
+from agents.review import reviewer
+from agents.review.checks.credentials import add_transient_commits
 from agents.review.layers import apply_path_filters
 from agents.toolbox import Toolbox
-from bot.github.person import PersonalHost
+from bot.github.host import PersonalHost
 from domain.github.pull_requests import PullRequest
-from domain.ids import make_finding_id
 from domain.review.changes import Change
 from domain.review.findings import Finding
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef
+from domain.value import make_finding_id
 from pipeline.checkout import find_base
 from pipeline.config import parsing
 from pipeline.review.single_reading import SingleReading
 from safety.eligibility import NEWCOMERS, find_exclusion, nothing_left
-from safety.review_update import with_dismissals, with_history
 from safety.risk import PullRequestAuthor
+from safety.suppression import with_dismissals, with_history
 from workspace.mirror import Mirror, Mirrors
-from workspace.temporary import temporary_folder
+from workspace.safe_copy import temporary_folder
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ async def review_pull_request(
         author,
         partial(host.dependency_changes, repository, change.merge_base, pull.head_sha),
     )
-    checked = await transient_commits.add_transient_commits(checked, examined.mirror, toolbox, configuration, author)
+    checked = await add_transient_commits(checked, examined.mirror, toolbox, configuration, author)
     model = await reading.read(checked, change, examined.mirror)
     review = with_dismissals(with_history(reviewer.build_review(checked, model), checked.in_passing), ())
     return review.model_copy(

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import AwareDatetime, Field
 
 from bot.github.payloads.parsing import AccountShown
-from domain.github.deliveries import DeliveryAttempt
+from domain.github.installations import DeliveryAttempt
 from domain.value import Value
 
 

@@ -3,16 +3,6 @@
 Importing this package makes every table known to SQLAlchemy.
 """
 
-from memory.db.tables import deliveries, deployments, findings, learned, ledger, money, process, repositories, runs
+from memory.db.tables import deliveries, repositories, runs
 
-__all__ = [
-    "deliveries",
-    "deployments",
-    "findings",
-    "learned",
-    "ledger",
-    "money",
-    "process",
-    "repositories",
-    "runs",
-]
+__all__ = ["deliveries", "repositories", "runs"]

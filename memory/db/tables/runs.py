@@ -1,13 +1,26 @@
-"""The tables of runs: their states, fencing tokens, checkpoints, writes to GitHub, waits and contracts."""
+"""The tables of runs and what belongs to them: events, money, checkpoints, writes to GitHub, waits and contracts."""
 
 from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import JSON, Index, LargeBinary, Text, UniqueConstraint
+from sqlalchemy import JSON, Index, LargeBinary, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from domain.runs.run import REVIEW_CHECK, ExecutionMode, ReasonCode, RepositoryRef, Run, RunState, Trigger
 from memory.db.engine import TableRow
+
+IS_MOVE = text("(type LIKE 'run.%' OR type LIKE 'phase.%')")
+"""Events that say whether a run works or waits, or in which phase it is. Read before each model call, so they have an
+index of their own."""
+IS_AUDITED = text(
+    "(type LIKE 'gate.%' OR type LIKE 'breaker.%' OR type LIKE 'guard.%' OR type LIKE 'ladder.%' "
+    "OR type LIKE 'safety.%' OR type LIKE 'feedback.%' OR type LIKE 'checkpoint.%' "
+    "OR type IN ('budget.granted', 'budget.refused', 'permission.refused', 'memory.stored', 'memory.edited', "
+    "'memory.archived', 'memory.imported'))"
+)
+"""Events among which are all that the audit lists. They are few of all, and are listed in the order of their times."""
+IS_BESIDE_RUNS = text("length(trace) <> 26")
+"""Events that belong to a delivery or to the operator: the id of a run has 26 characters."""
 
 
 class PullRequestRow(TableRow):
@@ -196,3 +209,117 @@ class ContractLeaseRow(TableRow):
     holder: Mapped[str]  # the id of the run; empty: none
     token: Mapped[int]
     until: Mapped[datetime]
+
+
+class EventRow(TableRow):
+    """The ledger of events: append-only."""
+
+    __tablename__ = "events"
+    __table_args__ = (
+        Index("events_by_trace", "trace", "id"),
+        Index("events_by_type", "type", "time"),
+        Index("events_of_audit", "time", "id", "trace", "type", sqlite_where=IS_AUDITED, postgresql_where=IS_AUDITED),
+        Index("events_beside_runs", "time", sqlite_where=IS_BESIDE_RUNS, postgresql_where=IS_BESIDE_RUNS),
+        Index("events_of_moves", "trace", "id", sqlite_where=IS_MOVE, postgresql_where=IS_MOVE),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    trace: Mapped[str]
+    time: Mapped[datetime]
+    source: Mapped[str]
+    type: Mapped[str]
+    phase: Mapped[str | None]
+    payload: Mapped[dict[str, Any]] = mapped_column(JSON)
+    tokens: Mapped[int]
+    cost: Mapped[float]
+    duration: Mapped[float | None]
+
+
+class MetricDayRow(TableRow):
+    """The sums behind the metrics of a repository on a UTC day; see :mod:`memory.reports.metric_days`."""
+
+    __tablename__ = "metric_days"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)  # 0: all together
+    day: Mapped[str] = mapped_column(primary_key=True)  # in UTC: 2026-01-31
+    stamp: Mapped[str]  # of the runs that began on it
+    sums: Mapped[dict[str, Any]] = mapped_column(JSON)  # metric → sum of the values, of how many
+
+
+class SpendRow(TableRow):
+    """One model call: what was reserved for it, and what it cost, in micro-USD."""
+
+    __tablename__ = "spend"
+    __table_args__ = (
+        Index("spend_by_run", "run_id", "phase", "step"),
+        Index(
+            "spend_of_days",  # all that a report sums up, so that it reads no row
+            "repository_id",
+            "day",
+            "phase",
+            "model",
+            "run_id",
+            "state",
+            "amount",
+            "input_tokens",
+            "output_tokens",
+            "cache_read_tokens",
+            "cache_write_tokens",
+        ),
+        Index("spend_by_installation", "installation_id", "day"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    run_id: Mapped[str]
+    repository_id: Mapped[int]
+    installation_id: Mapped[int]
+    phase: Mapped[str]
+    step: Mapped[str]
+    model: Mapped[str]
+    day: Mapped[str]  # of the reservation, in UTC: 2026-01-31
+    state: Mapped[str]  # reserved | settled | lost
+    reserved: Mapped[int]
+    amount: Mapped[int]  # what counts against the limits now
+    input_tokens: Mapped[int]
+    output_tokens: Mapped[int]
+    cache_read_tokens: Mapped[int]
+    cache_write_tokens: Mapped[int]
+    outcome: Mapped[str]  # answered | failed | refused | lost; empty while reserved
+    problem: Mapped[str] = mapped_column(Text)
+    seconds: Mapped[float]
+    reserved_at: Mapped[datetime]
+    settled_at: Mapped[datetime | None]
+
+
+class BudgetRow(TableRow):
+    """What people granted beyond the configured limits, per run and phase: micro-USD, or model calls."""
+
+    __tablename__ = "budgets"
+
+    scope: Mapped[str] = mapped_column(primary_key=True)  # run:ID/PHASE | calls:ID/PHASE | granted by:ID/CAUSE
+    granted: Mapped[int]
+
+
+class AnswerRow(TableRow):
+    """A model's answer in a run, by its question, so that nobody pays for the same answer twice.
+
+    What guards see of a turn is stored beside it, because an answer can be large, and guards look before each call.
+    """
+
+    __tablename__ = "answers"
+
+    run_id: Mapped[str] = mapped_column(primary_key=True)
+    question: Mapped[str] = mapped_column(primary_key=True)  # a digest
+    value: Mapped[dict[str, Any]] = mapped_column(JSON)
+    turn: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    time: Mapped[datetime]
+
+
+class CircuitRow(TableRow):
+    """The error-rate breaker of one provider in one repository."""
+
+    __tablename__ = "circuits"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    provider: Mapped[str] = mapped_column(primary_key=True)
+    circuit: Mapped[dict[str, Any]] = mapped_column(JSON)

@@ -1,7 +1,6 @@
 """Executes what takes a model, such as ``ask``, ``do`` and ``address``: checks it at once, and queues it."""
 
 import asyncio
-from collections.abc import Sequence
 
 from agents.llm.models import ModelTier, Unusable
 from domain.commands import WrittenComment
@@ -9,7 +8,7 @@ from domain.errors import CodeHostError, RateLimited
 from domain.github.conversation import CommentKind, CommentRef, ReviewThread
 from domain.review.findings import Finding
 from domain.review.identity import find_again
-from domain.slash.commands import (
+from domain.slash import (
     AboutFinding,
     AddressThreads,
     AskFix,
@@ -21,16 +20,16 @@ from domain.slash.commands import (
     WriteChangelog,
     WriteTests,
 )
-from domain.slash.verbs import Verb
 from domain.value import Value
-from memory.findings import feedback
+from domain.verbs import Verb
+from memory.learned import feedback
 from memory.runs import checkpoints
-from messages import addressing as addressing_texts
 from messages import commands as command_texts
 from messages import commands as texts
+from messages import updates as addressing_texts
 from messages.commands import EarlierHead
 from pipeline.deliveries.commands.context import CommandContext
-from pipeline.deliveries.commands.findings import answer_no_finding, find_meant
+from pipeline.deliveries.commands.findings import require_meant
 from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.instruction import admit_instruction
 from pipeline.feedback.answers.request import AnswerRequest, QueuedAnswer, find_open_question, find_run, make_key
@@ -41,10 +40,15 @@ from safety.authorization import authorise
 _Answered = TextCommand | Describe | Walkthrough
 
 
-async def ask(context: CommandContext, asked: TextCommand | Describe | Walkthrough) -> str:
+async def ask(context: CommandContext, asked: _Answered) -> str:
     """``/forge ask``: answer a question from the code."""
-    queued = await context.step_with_permission(asked.verb, asked, _find_run, context, asked)
-    return await _enqueue(context, asked, queued)
+    request = AnswerRequest(comment=context.comment, asked=asked, index=context.comment.asked.index(asked))
+    whose = (context.comment, context.actor, asked.verb, request.make_key(context.guid))
+    queued = await context.step_with_permission(asked.verb, asked, find_run, context.services, *whose)
+    if queued.run_id is None:
+        return queued.refused
+    await request.enqueue(queued.run_id, context.guid)
+    return texts.NO_ANSWER
 
 
 async def read_change(context: CommandContext, asked: Describe | Walkthrough) -> str:
@@ -59,7 +63,11 @@ async def carry_out(context: CommandContext, asked: Work) -> str:
     """``/forge do``, ``update``, ``mend``, ``fix``, ``tests`` and ``changelog``: work on a pull request's branch."""
     if not context.comment.is_pull_request:
         return texts.only_on_pull_requests(asked.verb)
-    queued = await context.step_with_permission(asked.verb, asked, _admit, context, asked)
+    return await enqueue(context, await context.step_with_permission(asked.verb, asked, _admit, context, asked))
+
+
+async def enqueue(context: CommandContext, queued: QueuedAnswer) -> str:
+    """Queue an instruction that was admitted; it answers itself. Why it was not, if it was not."""
     if queued.run_id is None:
         return queued.refused
     await enqueue_instruction(queued.run_id, context.repository.id, context.number)
@@ -70,9 +78,7 @@ async def _admit(context: CommandContext, asked: Work) -> QueuedAnswer:
     comment = context.comment
     key = make_key(context.guid, comment.asked.index(asked))
     if isinstance(asked, AskFix) and not asked.everything:
-        meant = await find_meant(context, asked.finding)
-        if not meant:
-            return QueuedAnswer(refused=await answer_no_finding(context, asked))
+        meant = await require_meant(context, asked)
         asked = asked.model_copy(update={"finding": meant[0].id})
     instruction = Instruction.of(comment, asked, key, comment.path, comment.line)
     if isinstance(asked, Mend) and asked.text:
@@ -82,22 +88,6 @@ async def _admit(context: CommandContext, asked: Work) -> QueuedAnswer:
             "" if found is None else found.text, asked.text, comment, key
         )
     return await admit_instruction(context.services, instruction, context.actor, key)
-
-
-async def _enqueue(context: CommandContext, asked: _Answered, queued: QueuedAnswer) -> str:
-    if queued.run_id is None:
-        return queued.refused
-    await _build_request(context, asked).enqueue(queued.run_id, context.guid)
-    return texts.NO_ANSWER
-
-
-async def _find_run(context: CommandContext, asked: _Answered) -> QueuedAnswer:
-    key = _build_request(context, asked).make_key(context.guid)
-    return await find_run(context.services, context.comment, context.actor, asked.verb, key)
-
-
-def _build_request(context: CommandContext, asked: _Answered) -> AnswerRequest:
-    return AnswerRequest(comment=context.comment, asked=asked, index=context.comment.asked.index(asked))
 
 
 MOST = 20
@@ -145,7 +135,7 @@ async def _admit_thread(context: CommandContext, asked: AddressThreads) -> Addre
         run_ids.append(queued.run_id)
     return AddressedThreads(
         run_ids=tuple(run_ids),
-        places=_list_places(waiting[:MOST]),
+        places=tuple(each.path if each.line is None else f"{each.path}:{each.line}" for each in waiting[:MOST]),
         answered=len(opened) - len(waiting),
         left=len(waiting) - len(run_ids),
     )
@@ -158,10 +148,6 @@ def _build_instruction(context: CommandContext, asked: AddressThreads, thread: R
     there = WrittenComment(repository=comment.repository, number=comment.number, comment=place, sender=comment.sender)
     key = f"{context.guid}.{comment.asked.index(asked)}.{root}"
     return Instruction(comment=there, asked=asked, key=key, path=thread.path, line=thread.line)
-
-
-def _list_places(threads: Sequence[ReviewThread]) -> tuple[str, ...]:
-    return tuple(each.path if each.line is None else f"{each.path}:{each.line}" for each in threads)
 
 
 class _Explanation(Value):
@@ -185,11 +171,8 @@ async def explain(context: CommandContext, asked: AboutFinding) -> str:
 
 
 async def _explain(context: CommandContext, asked: AboutFinding) -> _Explanation:
-    meant = await find_meant(context, asked.finding)
-    if not meant:
-        return _Explanation(text=await answer_no_finding(context, asked))
-    finding, where = meant[0], (context.repository, context.number)
-    known = await feedback.find_dismissed(context.database, *where, [finding.fingerprint])
+    finding = (await require_meant(context, asked))[0]
+    known = await feedback.find_dismissed(context.database, *context.place, [finding.fingerprint])
     if finding.fingerprint in known:
         return _Explanation(text=texts.explain_finding(finding, known[finding.fingerprint]))
     earlier = await _find_earlier_head(context, finding)

@@ -6,7 +6,6 @@ A commit counts as Forge's if Forge recorded its push; that it bears Forge's nam
 from collections.abc import Collection, Sequence
 
 from domain.runs.run import Run
-from domain.slash.commands import LookBack
 from memory.deliveries import pushes
 from memory.repositories import automation_level
 from memory.runs import outbox, runs
@@ -23,12 +22,8 @@ _MOST_LISTED = 500  # newest commits of the pull request that are looked at
 _MOST_RUNS = 50
 
 
-async def show_changes(context: CommandContext, asked: LookBack) -> str:
-    """``/forge diff``"""
-    return await context.journal.step(asked.verb, _render_changes, context)
-
-
-async def _render_changes(context: CommandContext) -> str:
+async def render_changes(context: CommandContext) -> str:
+    """``/forge diff`` about no finding; within a step."""
     pull = context.actor.pull_request
     if pull is None:
         return await _describe_issue(context)
@@ -37,7 +32,7 @@ async def _render_changes(context: CommandContext) -> str:
 
 
 async def _describe_issue(context: CommandContext) -> str:
-    past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
+    past = await runs.list_for_pull_request(*context.rows)
     for each in past:
         number = await outbox.find_proposal(context.database, each.run.id)
         if number is not None:

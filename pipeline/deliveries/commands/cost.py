@@ -1,13 +1,17 @@
-"""Executes ``cost``: what was spent on a pull request or issue, and what is left."""
+"""Executes ``cost``: what was spent here, and what is left; says what a review may cost before it begins."""
 
 from collections.abc import Sequence
 
+from agents.llm.models import Unusable
+from agents.review.effort import EFFORTS
 from domain.money import LimitScope, LimitUse
-from domain.runs.run import ReasonCode, Run, Trigger
-from domain.slash.commands import PlainCommand
-from memory.reservations import reservations
-from memory.reservations.reservations import Spent
-from memory.runs import runs
+from domain.review.findings import Layer
+from domain.review.reading import Effort, EffortCost
+from domain.runs.run import Phase, ReasonCode, Run, Trigger
+from domain.slash import PlainCommand
+from memory import reservations
+from memory.reservations import Spent
+from memory.runs import checkpoints, runs
 from messages import commands as texts
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
@@ -17,14 +21,9 @@ from safety.call_admission import limits_of
 _OF_ONE_RUN = frozenset({LimitScope.phase, LimitScope.run})
 
 
-async def show_cost(context: CommandContext, asked: PlainCommand) -> str:
+async def show_cost(context: CommandContext, _asked: PlainCommand) -> str:
     """``/forge cost``"""
-    return await context.journal.step(asked.verb, _render_cost, context)
-
-
-async def _render_cost(context: CommandContext) -> str:
-    where = (context.database, context.repository.id, context.number)
-    paid = await runs.list_for_pull_request(*where, with_questions=True)
+    paid = await runs.list_for_pull_request(*context.rows, with_questions=True)
     past = [each.run for each in paid if each.run.trigger is not Trigger.question]
     budgets = await _list_budgets(context, past) if past else ()
     return texts.render_cost(await _list_spending(context, [each.run for each in paid]), budgets)
@@ -53,7 +52,24 @@ async def _list_budgets(context: CommandContext, past: Sequence[Run]) -> Sequenc
 
 async def _list_budgets_of(context: CommandContext, run: Run) -> Sequence[LimitUse]:
     services, ceilings = context.services, context.services.ceilings
-    loaded = await loading.load(services.host, services.database, run.repository, ceilings.of_configuration)
+    loaded = await loading.load_live(services, run.repository)
     limits = limits_of(loaded.configuration.budgets)
     budget = reservations.PhaseBudget(services.database, run, run.budget_phase, limits, services.clock, ceilings)
     return await budget.uses()
+
+
+async def estimate_cost(context: CommandContext, effort: Effort) -> EffortCost:
+    """Which model reads, what the last review here cost, and what this one may cost at most."""
+    services, model = context.services, EFFORTS[effort].choose_model(context.services.models)
+    loaded = await loading.load_live(services, context.repository)
+    last = await checkpoints.load_latest_review(services.database, context.repository.id, context.number)
+    layers = () if last is None else last.layers
+    used = [tool for layer in layers if layer.layer is Layer.model for tool in layer.tools]
+    return EffortCost(
+        effort=effort,
+        model="" if isinstance(model, Unusable) else model.name,
+        last_model=", ".join(dict.fromkeys(tool.tool for tool in used)),
+        last_tokens=sum(tool.tokens for tool in used),
+        last_cost=sum(tool.cost for tool in used),
+        most=limits_of(loaded.configuration.budgets).phase[Phase.review],
+    )

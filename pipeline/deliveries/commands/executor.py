@@ -1,67 +1,108 @@
-"""Executes the ``/forge`` lines of a comment in turn and answers once; turns away who comments too much."""
+"""Executes the ``/forge`` lines of a comment in turn, each by the function that its verb names, and answers once."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 import structlog
 from dbos._error import DBOSUnexpectedStepError
 
 from domain.commands import ExecuteComment
-from domain.errors import (
-    OWN_MISTAKE,
-    Forbidden,
-    ForgeError,
-    NotAllowed,
-    NotFound,
-    Superseded,
-    Unprocessable,
-)
-from domain.slash.commands import SlashCommand, SlashMistake, is_available
-from domain.slash.verbs import VERBS, Effect, Verb
-from memory.deliveries import command_counts
-from memory.ledger import ledger
+from domain.errors import OWN_MISTAKE, ForgeError, NotAllowed, Superseded
+from domain.slash import SlashCommand, SlashMistake
+from domain.verbs import VERBS, Effect, Verb
 from messages import commands as texts
 from messages import deliveries as delivery_texts
 from messages.commands import Answer
-from pipeline.deliveries.commands.context import CommandContext
-from pipeline.deliveries.commands.findings import find_missing
-from pipeline.deliveries.commands.gates import GateReply, show_decision_here
-from pipeline.deliveries.commands.handlers import HANDLERS
-from pipeline.deliveries.context import DeliveryContext
-from pipeline.deliveries.follow_up import follow_up
-from pipeline.gates.actor import CommandActor
-from pipeline.gates.comment_quota import TurnedAway, check_comment_quota
-from pipeline.publishing import comments
+from pipeline.automation.follow_up import follow_up
+from pipeline.context import DeliveryContext
+from pipeline.deliveries.commands import (
+    answers,
+    automation,
+    cost,
+    deployments,
+    feedback,
+    findings,
+    memories,
+    places,
+    runs,
+    show,
+)
+from pipeline.deliveries.commands.context import CommandContext, receive_comment, turn_away
+from pipeline.deliveries.commands.gates import answer_gate, show_decision_here
+from pipeline.gates.decide import GateReply
 from safety.authorization import CommandRefusal, RefusalCode, authorise, may_dispute, refuse_role
 
-
-async def receive_comment(context: CommandContext) -> TurnedAway | None:
-    """Show that Forge saw the comment, unless it turns the author away."""
-    away = await check_comment_quota(context.services, context.guid, context.repository, context.sender)
-    if away is None:
-        await comments.show_seen(context.services, context.comment)
-    return away
-
-
-async def turn_away(context: CommandContext, away: TurnedAway) -> str:
-    """Answer the first such comment of an hour; the audit keeps each."""
-    await context.journal.step("note the refusal", _record, context, away)
-    await context.journal.step("reply", _reply, context, away)
-    return delivery_texts.describe_turned_away(away.why)
-
-
-async def _record(context: CommandContext, away: TurnedAway) -> None:
-    sender = context.sender
-    payload = {"code": "quota", "account": sender.id, "by_login": sender.login, "held": away.role}
-    await ledger.record_refusal(context.database, context.guid, payload, context.services.clock.now())
-
-
-async def _reply(context: CommandContext, away: TurnedAway) -> None:
-    if await command_counts.claim_notice(context.database, context.guid, "quota"):
-        text = texts.too_many_comments(context.sender.login, away.why)
-        await comments.answer(context.services, context.comment, context.guid, [Answer("", text)])
-
-
 log = structlog.get_logger(__name__)
+
+Handler = Callable[[CommandContext, Any], Awaitable[str | GateReply]]
+"""Executes a command, of the type its verb has; the reply. May be called again after a crash: its steps are kept."""
+
+
+def _in_step(execute: Handler) -> Handler:
+    """A command that is one step, named by its verb."""
+
+    async def handle(context: CommandContext, asked: SlashCommand) -> str | GateReply:
+        return await context.journal.step(asked.verb, execute, context, asked)
+
+    return handle
+
+
+def _permitted(execute: Handler) -> Handler:
+    """The same, in which permission is asked again before it acts."""
+
+    async def handle(context: CommandContext, asked: SlashCommand) -> str | GateReply:
+        return await context.step_with_permission(asked.verb, asked, execute, context, asked)
+
+    return handle
+
+
+_at_gate = _in_step(answer_gate)
+
+HANDLERS: Mapping[Verb, Handler] = {
+    Verb.help: _in_step(show.show_help),
+    Verb.status: _in_step(show.show_status),
+    Verb.cost: _in_step(cost.show_cost),
+    Verb.view: _in_step(show.show_gate),
+    Verb.history: _in_step(places.show_history),
+    Verb.diff: _in_step(places.show_diff),
+    Verb.suggest: _in_step(places.suggest),
+    Verb.level: _permitted(automation.answer_level),
+    Verb.missed: _permitted(automation.report_miss),
+    Verb.why: _permitted(findings.explain_why),
+    Verb.explain: answers.explain,
+    Verb.dismiss: _in_step(feedback.answer_feedback),
+    Verb.undismiss: _permitted(findings.undismiss),
+    Verb.confirm: _in_step(feedback.answer_feedback),
+    Verb.fix: answers.carry_out,
+    Verb.ask: answers.ask,
+    Verb.do: answers.carry_out,
+    Verb.mend: answers.carry_out,
+    Verb.update: answers.carry_out,
+    Verb.address: answers.address,
+    Verb.remember: _permitted(memories.remember_text),
+    Verb.forget: _permitted(memories.forget),
+    Verb.review: runs.review,
+    Verb.test: runs.test,
+    Verb.run: runs.run,
+    Verb.plan: runs.plan,
+    Verb.retry: runs.retry,
+    Verb.resume: runs.resume,
+    Verb.cancel: runs.cancel,
+    Verb.abort: runs.cancel,
+    Verb.more: _at_gate,
+    Verb.approve: _at_gate,
+    Verb.reject: _at_gate,
+    Verb.delegate: _at_gate,
+    Verb.accept: _at_gate,
+    Verb.rollback: deployments.roll_back,
+    Verb.deploy: deployments.deploy,
+    Verb.pause: automation.pause,
+    Verb.unpause: _permitted(automation.unpause),
+    Verb.describe: answers.read_change,
+    Verb.walkthrough: answers.read_change,
+    Verb.tests: answers.carry_out,
+    Verb.changelog: answers.carry_out,
+}
 
 
 def is_read_only(comment: ExecuteComment) -> bool:
@@ -75,8 +116,7 @@ class CommandExecutor:
     """One comment and its answer. Permission is asked before each command, and again in the step that acts (T-P15)."""
 
     def __init__(self, context: DeliveryContext, comment: ExecuteComment) -> None:
-        actor = CommandActor.without_role(comment.sender)
-        self._context = CommandContext(context.services, context.journal, context.guid, comment, actor)
+        self._context = CommandContext.of(context, comment)
         self._comment = comment
         self._effects: set[Effect] = set()
 
@@ -115,8 +155,6 @@ class CommandExecutor:
 
     async def _execute(self, asked: SlashCommand) -> str | GateReply:
         row = VERBS[asked.verb]
-        if not is_available(asked):
-            return texts.not_available(asked.verb)
         self._effects |= row.effects - {Effect.judges_findings}
         if Effect.answers_gate in row.effects:
             return self._note_effects(await HANDLERS[asked.verb](self._context, asked))
@@ -141,13 +179,7 @@ class CommandExecutor:
         """Answer; why GitHub takes no answer, such as in a locked conversation. The commands are executed anyway."""
         answers = [Answer(texts.name_command(asked), await self._find_words(reply)) for asked, reply in replies]
         shown = [answer for answer in answers if answer.text != texts.NO_ANSWER]
-        try:
-            if shown:
-                await comments.answer(self._context.services, self._comment, self._context.guid, shown)
-        except (Forbidden, NotFound, Unprocessable) as error:
-            log.warning("command.unanswered", guid=self._context.guid, number=self._comment.number, error=str(error))
-            return error.message
-        return None
+        return await self._context.answer(shown) if shown else None
 
     async def _find_words(self, reply: str | GateReply) -> str:
         """The words of a reply; none where the comment of a gate shows its decision, and a reaction says so."""
@@ -160,7 +192,7 @@ class CommandExecutor:
 async def _refuse(context: CommandContext, asked: SlashCommand, refused: CommandRefusal) -> str:
     """Who may read the findings hears first that there is none of this name: no other person would help."""
     may_read = refused.code not in (RefusalCode.app, RefusalCode.edited) and refuse_role(refused.held, "read") is None
-    if may_read and (missing := await find_missing(context, asked)):
+    if may_read and (missing := await findings.find_missing(context, asked)):
         return missing
     await context.record_refusal(refused)
     return texts.refuse(refused, context.sender.login)

@@ -11,15 +11,15 @@ from domain.review.avoidance import RULE
 from domain.review.feedback import DismissalScope, FeedbackStatement, FindingFeedback, Word, drop_graver
 from domain.review.findings import Finding
 from domain.runs.run import RunState
-from domain.slash.commands import Confirm, Dismiss
-from domain.slash.verbs import REPOSITORY_ROLE
-from memory.findings import feedback
+from domain.slash import Confirm, Dismiss
+from domain.verbs import REPOSITORY_ROLE
+from memory.learned import feedback
 from memory.runs import checkpoints, runs
 from messages import commands as command_texts
 from messages import feedback as texts
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
-from pipeline.deliveries.commands.findings import answer_no_finding, find_meant, find_overruled
+from pipeline.deliveries.commands.findings import find_overruled, require_meant
 from pipeline.deliveries.commands.gate_roles import decide_with, find_gate_about, find_refusal_about
 from pipeline.gates.actor import CommandActor
 from pipeline.verdicts import threads
@@ -30,12 +30,7 @@ from safety.avoidance_gates import list_mattering
 
 async def answer_feedback(context: CommandContext, asked: Dismiss | Confirm) -> str:
     """``/forge dismiss`` and ``confirm``"""
-    return await context.journal.step(asked.verb, _answer, context, asked)
-
-
-async def _answer(context: CommandContext, asked: Dismiss | Confirm) -> str:
-    meant = await find_meant(context, asked.finding)
-    return await answer_in_step(context, asked, meant) if meant else await answer_no_finding(context, asked)
+    return await answer_in_step(context, asked, await require_meant(context, asked))
 
 
 async def answer_in_step(context: CommandContext, asked: Dismiss | Confirm, found: Sequence[Finding]) -> str:
@@ -87,13 +82,13 @@ class _Answer:
 
     async def _load_dismissed_before(self) -> dict[str, FindingFeedback]:
         """Those that are dismissed already, by something else than an execution of this that died."""
-        where, prints = (self.context.repository, self.context.number), [each.fingerprint for each in self.found]
-        known = drop_graver(await feedback.find_dismissed(self.context.database, *where, prints), self.found)
+        prints = [each.fingerprint for each in self.found]
+        said = await feedback.find_dismissed(self.context.database, *self.context.place, prints)
+        known = drop_graver(said, self.found)
         return {name: each for name, each in known.items() if each.cause != self._cause}
 
     async def _find_gone(self) -> str | None:
-        where = (self.context.database, self.context.repository.id, self.context.number)
-        review = await checkpoints.load_latest_review(*where)
+        review = await checkpoints.load_latest_review(*self.context.rows)
         there: set[str] = set() if review is None else {each.fingerprint for each in review.all_findings}
         gone = next((each for each in self.found if each.fingerprint not in there), None)
         return None if gone is None else texts.not_there(gone)
@@ -121,13 +116,12 @@ class _Answer:
         """Have others asked about what people are asked about in any case, or what blocks; nothing else begins to."""
         context = self.context
         review = await checkpoints.load_latest_review(context.database, context.repository.id, context.number)
-        ceilings = context.services.ceilings.of_configuration
-        loaded = await loading.load(context.services.host, context.database, context.repository, ceilings)
+        loaded = await loading.load_live(context.services, context.repository)
         mattering: set[str] = set() if review is None else list_mattering(review, loaded.configuration)
         prints = {each.fingerprint for each in self.found}
         if not prints <= mattering:
             raise NotAllowed(texts.nothing_to_dispute(self.found))
-        if prints <= await list_let_pass(context.services, context.repository, context.number, self.found):
+        if prints <= await list_let_pass(*context.here, self.found):
             raise NotAllowed(texts.nothing_left_to_dispute(self.found))
         await self._keep(Word.disputed)
         return texts.confirm_dispute(self.found)
@@ -152,7 +146,7 @@ class _Answer:
     async def _keep(self, word: Word) -> None:
         context, now = self.context, self.context.services.clock.now()
         said = FeedbackStatement(context.sender, self.asked.reason, now, self.actor.role, self.head_sha, self._cause)
-        await feedback.keep(context.database, context.repository, context.number, self.found, word, said)
+        await feedback.keep(context.database, *context.place, self.found, word, said)
 
     async def _hint(self) -> str:
         """What has to be done for it to count, where no verdict can change any more."""

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 
+from domain.errors import NotAllowed
 from domain.review.findings import Finding
-from domain.review.inline_comments import Remark
-from domain.slash.commands import AboutFinding, NamesFinding, SlashCommand
-from domain.slash.verbs import Verb
-from memory.findings import feedback, findings
+from domain.review.review import Remark
+from domain.slash import AboutFinding, NamesFinding, SlashCommand
+from domain.verbs import Verb
+from memory import findings
+from memory.learned import feedback
 from memory.runs import checkpoints
 from messages import commands as texts
 from messages import feedback as feedback_texts
@@ -22,39 +24,25 @@ from safety.suppression import list_to_release
 
 async def explain_why(context: CommandContext, asked: AboutFinding) -> str:
     """``/forge why``"""
-    return await context.step_with_permission(asked.verb, asked, _explain_why, context, asked)
-
-
-async def _explain_why(context: CommandContext, asked: AboutFinding) -> str:
-    meant = await find_meant(context, asked.finding)
-    if not meant:
-        return await answer_no_finding(context, asked)
-    where = (context.repository, context.number)
+    finding = (await require_meant(context, asked))[0]
     is_learning = await is_learning_enabled(context.services, context.repository)
-    return memory_texts.answer_why(await load_evidence(context.database, *where, meant[0], is_learning=is_learning))
+    evidence = await load_evidence(context.database, *context.place, finding, is_learning=is_learning)
+    return memory_texts.answer_why(evidence)
 
 
 async def undismiss(context: CommandContext, asked: AboutFinding) -> str:
-    """``/forge undismiss``"""
-    return await context.step_with_permission(asked.verb, asked, _undismiss, context, asked)
-
-
-async def _undismiss(context: CommandContext, asked: AboutFinding) -> str:
-    """Take back what was said about a finding; of one that resembles dismissed ones, the dismissals of those."""
-    meant = await find_meant(context, asked.finding)
-    if not meant:
-        return await answer_no_finding(context, asked)
-    finding, where, now = meant[0], (context.repository, context.number), context.services.clock.now()
+    """``/forge undismiss``: take back what was said about a finding, or about those that it resembles."""
+    finding, now = (await require_meant(context, asked))[0], context.services.clock.now()
     refused = await find_overruled(context, context.actor, [finding])
     if refused is not None:
         return refused
-    is_undone = await feedback.undo(context.database, *where, finding, context.sender, now)
+    is_undone = await feedback.undo(context.database, *context.place, finding, context.sender, now)
     history = None if is_undone else await load_dismissal_history(context.database, context.repository, [finding])
     similar = () if history is None else list_to_release(finding, history)
     if similar:
         ids = [past.id for past in similar]
-        await feedback.undo_all(context.database, *where, ids, context.sender, now)
-    await update.update_verdict(context.services, *where, f"{context.guid} undismiss {finding.id}")
+        await feedback.undo_all(context.database, *context.place, ids, context.sender, now)
+    await update.update_verdict(context.services, *context.place, f"{context.guid} undismiss {finding.id}")
     if similar:
         return memory_texts.confirm_similar_undismissal(finding, similar)
     return texts.confirm_undismissal(finding) if is_undone else texts.not_dismissed(finding)
@@ -62,7 +50,7 @@ async def _undismiss(context: CommandContext, asked: AboutFinding) -> str:
 
 async def find_overruled(context: CommandContext, actor: CommandActor, found: Sequence[Finding]) -> str | None:
     """Why somebody may not take back what was said against the change; None if they may."""
-    said = await feedback.load_standing(context.database, context.repository.id, context.number, found)
+    said = await feedback.load_standing(*context.rows, found)
     for each in found:
         before = said.get(each.fingerprint)
         if before is not None and not may_overrule(before, actor.facts, actor.sender.id):
@@ -73,10 +61,21 @@ async def find_overruled(context: CommandContext, actor: CommandActor, found: Se
 async def find_meant(context: CommandContext, name: str | None) -> Remark:
     """The finding a command names, or those of the thread it replies in."""
     if name is not None:
-        found = await findings.find_by_name(context.database, context.repository.id, context.number, name)
+        found = await findings.find_by_name(*context.rows, name)
         return () if found is None else (found,)
-    carried = await findings.load_by_comment(context.database, context.repository.id, context.number)
+    carried = await findings.load_by_comment(*context.rows)
     return carried.get(context.comment.comment.thread or 0, ())
+
+
+async def require_meant(context: CommandContext, asked: NamesFinding) -> Remark:
+    """The same, at least one.
+
+    :raises NotAllowed: there is none; with those that do exist.
+    """
+    found = await find_meant(context, asked.finding)
+    if not found:
+        raise NotAllowed(await answer_no_finding(context, asked))
+    return found
 
 
 async def answer_no_finding(context: CommandContext, asked: NamesFinding) -> str:
@@ -97,7 +96,7 @@ async def find_missing(context: CommandContext, asked: SlashCommand) -> str:
 
 async def _list_choices(context: CommandContext, verb: Verb) -> Sequence[Finding]:
     """The findings a verb could have named: of the newest review those that are open, or that were dismissed."""
-    review = await checkpoints.load_latest_review(context.database, context.repository.id, context.number)
+    review = await checkpoints.load_latest_review(*context.rows)
     if review is None:
         return ()
     if verb is Verb.undismiss:

@@ -1,15 +1,18 @@
-"""Asks whether somebody has the role of a gate, for what is said about its findings, and lets that decide it."""
+"""Asks whether somebody has the role of a gate for what they say, or another agent can do what one asks about."""
 
 from collections.abc import Sequence
 
 from domain.gates import Choice, Gate
 from domain.review.avoidance import RULE
 from domain.review.findings import Finding
+from domain.runs.recovery import AgentMake
 from domain.runs.run import Phase
-from domain.slash.commands import Approve, Confirm, Dismiss, Reject, SlashCommand
-from memory.gates import gates
-from memory.runs import checkpoints
+from domain.slash import Approve, Confirm, Dismiss, Reject, SlashCommand
+from memory import gates
+from memory.runs import checkpoints, recoveries
+from messages import recovery as texts
 from pipeline.config import loading
+from pipeline.context import Services
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.gates.actor import complete_actor, load_actor
 from pipeline.gates.ask import list_gates
@@ -17,6 +20,7 @@ from pipeline.gates.decide import GateAnswer, decide_gate
 from safety.authorization import HOLDING, CommandRefusal, GateRule, authorise
 from safety.avoidance_gates import build_request
 from safety.gates import needs_security_gate
+from workspace.sandbox.sandbox import BUBBLEWRAP
 
 _FALSE_POSITIVE = "false_positive"
 
@@ -27,11 +31,9 @@ async def find_gate_refusal(context: CommandContext, gate: str, asked: SlashComm
     :param asked: what takes effect if they may; a second person may have to say that, too.
     """
     services = context.services
-    loaded = await loading.load(
-        services.host, services.database, context.repository, services.ceilings.of_configuration
-    )
+    loaded = await loading.load_live(services, context.repository)
     wanted = build_request(gate, Phase.review, "", "", (), loaded.configuration)
-    actor = await load_actor(services, context.repository, context.number, context.sender, judges=wanted.not_author)
+    actor = await load_actor(services, *context.place, context.sender, judges=wanted.not_author)
     if wanted.not_author:
         actor = await complete_actor(services, context.repository, actor, wanted.role, asked, context.thread)
     is_holding = asked.verb in HOLDING
@@ -69,3 +71,16 @@ async def decide_with(context: CommandContext, gate: Gate, asked: Dismiss | Conf
     reply = await decide_gate(context.services, context.guid, gate, answer)
     now = await gates.get(context.database, gate.id)
     return None if now is not None and context.has_decided(now) else reply.text
+
+
+async def find_lacking_agent(services: Services, gate: Gate) -> str:
+    """Why there is no other agent; empty if there is one."""
+    past = await recoveries.list_of_issue(services.database, gate.repository.id, gate.number)
+    mine = [each for each in past if each.run_id == gate.run_id]
+    if not mine or mine[-1].agent is AgentMake.other:  # then Forge's own takes over
+        return ""
+    loaded = await loading.load_live(services, gate.repository)
+    if loaded.configuration.agents.implementer.command is None:
+        return texts.explain_no_other_agent(gate)
+    level = services.toolbox.sandbox.strongest().level
+    return texts.explain_no_place(gate, level) if level != BUBBLEWRAP else ""

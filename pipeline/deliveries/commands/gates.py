@@ -1,17 +1,17 @@
 """Executes the commands at a gate: ``approve``, ``reject``, ``delegate``, ``continue`` and ``accept``."""
 
+from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import replace
 
 from domain.errors import CodeHostError
 from domain.gates import BUDGET_GATES, Choice, Gate
 from domain.github.conversation import Reaction
 from domain.money import BudgetExtension, to_micro
-from domain.slash.commands import Approve, Confirm, Continue, Delegate, Dismiss, PlainCommand, Reject, SlashCommand
-from domain.slash.verbs import Verb
-from domain.value import Value
-from memory.budgets import budgets
-from memory.findings import findings
-from memory.gates import gates
+from domain.slash import Approve, Confirm, Continue, Delegate, Dismiss, PlainCommand, Reject, SlashCommand
+from domain.verbs import Verb
+from memory import findings, gates
+from memory.repositories import budgets
 from memory.runs import runs
 from messages import automation as automation_texts
 from messages import commands as texts
@@ -20,11 +20,11 @@ from messages import recovery as recovery_texts
 from pipeline.automation import level
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.feedback import answer_in_step
-from pipeline.deliveries.commands.other_agent import find_lacking_agent
+from pipeline.deliveries.commands.gate_roles import find_lacking_agent
 from pipeline.gates.ask import list_gates, show_decision
 from pipeline.gates.decide import (
     GateAnswer,
-    GateDecisionReply,
+    GateReply,
     decide_gate,
     delegate_gate,
     find_gate,
@@ -35,29 +35,8 @@ from pipeline.publishing import comments
 from safety.authorization import authorise
 
 
-class GateReply(Value):
-    """The reply to a command at a gate.
-
-    :param answers: whether it answered a gate, although the verb often means something else.
-    :param decided: the id of the gate that it decided; then the text is only for where the gate's comment is not seen.
-    """
-
-    text: str
-    answers: bool = False
-    decided: str = ""
-
-
 async def answer_gate(context: CommandContext, asked: SlashCommand) -> GateReply:
     """Execute one of these commands. The gate says who may."""
-    return await context.journal.step(asked.verb, _answer, context, asked)
-
-
-async def _answer(context: CommandContext, asked: SlashCommand) -> GateReply:
-    reply = await _find_answer(context, asked)
-    return GateReply(text=reply.text, decided=reply.decided)
-
-
-async def _find_answer(context: CommandContext, asked: SlashCommand) -> GateDecisionReply:
     written_at = context.comment.written_at
     match asked:
         case Delegate(to="agent"):
@@ -67,13 +46,13 @@ async def _find_answer(context: CommandContext, asked: SlashCommand) -> GateDeci
             return await _decide(context, asked.gate, answer)
         case Reject():
             if await _stops_merge(context):
-                return GateDecisionReply(automation_texts.MERGE_STOPPED)
+                return GateReply(automation_texts.MERGE_STOPPED)
             name, reason = await _parse_rejection(context, asked)
             return await _decide(context, name, GateAnswer(context.sender, Choice.reject, reason, None, written_at))
         case Delegate():
-            gate = await find_gate(context.services, context.repository, context.number, asked.gate)
+            gate = await find_gate(*context.here, asked.gate)
             if isinstance(gate, str):
-                return GateDecisionReply(gate)
+                return GateReply(gate)
             return await delegate_gate(context.services, context.guid, gate, asked, context.sender)
         case Continue():
             return await _continue(context, asked)
@@ -96,59 +75,54 @@ async def show_decision_here(context: CommandContext, gate_id: str) -> bool:
 
 async def retry_recovery(context: CommandContext) -> GateReply | None:
     """``/forge retry`` at the gate ``recovery``: as many attempts again; None if that does not wait here."""
-    gate = await _find_recovery(context)
+    gate = await _find_newest(context, {recovery_texts.NAME})
     if gate is None:
         return None
     answer = GateAnswer(context.sender, Choice.retry, written_at=context.comment.written_at)
-    reply = await decide_gate(context.services, context.guid, gate, answer)
-    return GateReply(text=reply.text, answers=True, decided=reply.decided)
+    return replace(await decide_gate(context.services, context.guid, gate, answer), answers=True)
 
 
-async def _delegate_to_agent(context: CommandContext, asked: Delegate) -> GateDecisionReply:
+async def _delegate_to_agent(context: CommandContext, asked: Delegate) -> GateReply:
     """Let another agent carry out what the gate ``recovery`` asks about."""
-    gate = await _find_recovery(context)
+    gate = await _find_newest(context, {recovery_texts.NAME})
     if gate is None or asked.gate not in {None, gate.name, gate.short_id}:
-        return GateDecisionReply(recovery_texts.AGENTS_ONLY_HERE)
+        return GateReply(recovery_texts.AGENTS_ONLY_HERE)
     lacking = await find_lacking_agent(context.services, gate)
     if lacking:
-        return GateDecisionReply(lacking)
+        return GateReply(lacking)
     answer = GateAnswer(context.sender, Choice.other_agent, written_at=context.comment.written_at)
     return await decide_gate(context.services, context.guid, gate, answer)
 
 
-async def _find_recovery(context: CommandContext) -> Gate | None:
-    """The gate ``recovery`` that waits here, or that this delivery decided."""
-    known = await list_gates(context.services, context.repository, context.number)
-    mine = [gate for gate in reversed(known) if gate.name == recovery_texts.NAME]
-    return next((gate for gate in mine if gate.is_waiting or context.has_decided(gate)), None)
+async def _find_newest(context: CommandContext, names: Collection[str]) -> Gate | None:
+    """The newest of these gates that waits here, or that this delivery decided."""
+    known = [gate for gate in reversed(await list_gates(*context.here)) if gate.name in names]
+    return next((gate for gate in known if gate.is_waiting or context.has_decided(gate)), None)
 
 
-async def _decide(context: CommandContext, name: str | None, answer: GateAnswer) -> GateDecisionReply:
-    gate = await _find_own_decision(context, name) or await find_gate(
-        context.services, context.repository, context.number, name
-    )
+async def _decide(context: CommandContext, name: str | None, answer: GateAnswer) -> GateReply:
+    gate = await _find_own_decision(context, name) or await find_gate(*context.here, name)
     if isinstance(gate, str):
-        return GateDecisionReply(gate)
+        return GateReply(gate)
     if gate.name == "false_positive":
         return await _answer_false_positive(context, gate, answer)
     return await decide_gate(context.services, context.guid, gate, answer)
 
 
-async def _answer_false_positive(context: CommandContext, gate: Gate, answer: GateAnswer) -> GateDecisionReply:
+async def _answer_false_positive(context: CommandContext, gate: Gate, answer: GateAnswer) -> GateReply:
     """Dismiss or confirm all that the gate asks about, whatever thread it is answered in."""
     shown_at = await find_shown_at(context.services, gate)
     stale = find_stale_reason(gate, answer, shown_at) if gate.is_waiting else None
     if stale is not None:
-        return GateDecisionReply(stale)
-    where = (context.database, context.repository.id, context.number)
-    found = await findings.load_by_fingerprint(*where, gate.request.findings)
+        return GateReply(stale)
+    found = await findings.load_by_fingerprint(*context.rows, gate.request.findings)
     if answer.choice is Choice.reject:
         asked: Dismiss | Confirm = Confirm(reason=answer.words)
     elif answer.words:
         asked = Dismiss(reason=answer.words)
     else:
-        return GateDecisionReply(gate_answers.ask_for_words(gate))
-    return GateDecisionReply(await answer_in_step(context, asked, found))
+        return GateReply(gate_answers.ask_for_words(gate))
+    return GateReply(await answer_in_step(context, asked, found))
 
 
 async def _find_own_decision(context: CommandContext, name: str | None) -> Gate | None:
@@ -169,54 +143,46 @@ async def _parse_rejection(context: CommandContext, asked: Reject) -> tuple[str 
 
 async def _stops_merge(context: CommandContext) -> bool:
     """Whether a rejection stops an announced merge: if no gate waits, and the author may cancel."""
-    where = (context.services, context.repository, context.number)
-    if await list_gates(*where, waiting=True) or await level.find_announced_merge(*where) is None:
+    if await list_gates(*context.here, waiting=True) or await level.find_announced_merge(*context.here) is None:
         return False
     asked = PlainCommand(verb=Verb.cancel)
     actor = await context.load_actor(asked=asked)
     if actor is None or authorise(asked, actor.facts) is not None:
         return False
-    return await level.stop_merge(*where, f"{context.sender.login} rejected it")
+    return await level.stop_merge(*context.here, f"{context.sender.login} rejected it")
 
 
-async def _continue(context: CommandContext, asked: Continue) -> GateDecisionReply:
+async def _continue(context: CommandContext, asked: Continue) -> GateReply:
     """Grant a slice: at the gate that waits for one, or beforehand."""
     named = BudgetExtension(amount=to_micro(asked.usd or 0), calls=asked.iterations or 0)
-    stopped = await _find_stopping_gate(context)
+    stopped = await _find_newest(context, BUDGET_GATES)
     if stopped is not None:
         answer = GateAnswer(context.sender, Choice.approve, "", None, context.comment.written_at, named)
         return await decide_gate(context.services, context.guid, stopped, answer)
     actor = await context.load_actor(asked=asked)
     if actor is None:
-        return GateDecisionReply(texts.cannot_ask(context.sender.login))
+        return GateReply(texts.cannot_ask(context.sender.login))
     refused = authorise(asked, actor.facts)
     if refused is not None:
         await context.record_refusal(refused)
-        return GateDecisionReply(texts.refuse(refused, context.sender.login), refused)
+        return GateReply(texts.refuse(refused, context.sender.login))
     return await _extend_budget(context, named)
 
 
-async def _extend_budget(context: CommandContext, named: BudgetExtension) -> GateDecisionReply:
-    past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
+async def _extend_budget(context: CommandContext, named: BudgetExtension) -> GateReply:
+    past = await runs.list_for_pull_request(*context.rows)
     if not past or past[0].run.state.is_final:
-        return GateDecisionReply(gate_answers.NOTHING_TO_CONTINUE)
+        return GateReply(gate_answers.NOTHING_TO_CONTINUE)
     run, now = past[0].run, context.services.clock.now()
     await budgets.extend_budget(context.database, run, run.budget_phase, named, now, context.guid)
-    return GateDecisionReply(gate_answers.confirm_extension(named, run.id))
+    return GateReply(gate_answers.confirm_extension(named, run.id))
 
 
-async def _accept(context: CommandContext) -> GateDecisionReply:
+async def _accept(context: CommandContext) -> GateReply:
     """Keep what there is so far, where a guard or a budget stopped the rest."""
-    stopped = await _find_stopping_gate(context)
+    stopped = await _find_newest(context, BUDGET_GATES)
     if stopped is None:
-        return GateDecisionReply(gate_answers.NOTHING_TO_ACCEPT)
+        return GateReply(gate_answers.NOTHING_TO_ACCEPT)
     words = "the current state is accepted"
     answer = GateAnswer(context.sender, Choice.reject, words, None, context.comment.written_at)
     return await decide_gate(context.services, context.guid, stopped, answer)
-
-
-async def _find_stopping_gate(context: CommandContext) -> Gate | None:
-    """The gate of a guard or a budget that waits here, or that this delivery decided."""
-    known = await list_gates(context.services, context.repository, context.number)
-    stopping = [gate for gate in reversed(known) if gate.name in BUDGET_GATES]
-    return next((gate for gate in stopping if gate.is_waiting or context.has_decided(gate)), None)

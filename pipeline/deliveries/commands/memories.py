@@ -2,15 +2,15 @@
 
 import re
 
-from domain.memories.memory import LONGEST, Archived, Memory, MemoryKind, Origin, Scope, create_memory
-from domain.slash.commands import Forget, Tell
+from domain.memories import LONGEST, Archived, Memory, MemoryKind, Origin, Scope, create_memory
+from domain.slash import Forget, Tell
 from domain.text.redaction import holds_secret
-from memory.learned import memories, remember
+from memory.learned import catalogue, memories
 from memory.repositories import addresses
 from messages import memory as texts
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
-from pipeline.verdicts.forgetting import forget_memory
+from pipeline.verdicts.dismissal import forget_memory
 from pipeline.verdicts.suppression import load_memory_settings
 from safety.learning_screening import MOST_PROPOSED
 
@@ -25,23 +25,8 @@ _SHOWN = 3  # proposals in a status
 
 
 async def remember_text(context: CommandContext, asked: Tell) -> str:
-    """``/forge remember``: keep a text as a memory."""
-    return await context.step_with_permission(asked.verb, asked, _remember, context, asked.text)
-
-
-async def forget(context: CommandContext, asked: Forget) -> str:
-    """``/forge forget``: remove a memory and what it suppressed."""
-    return await context.step_with_permission(asked.verb, asked, _forget, context, asked.memory)
-
-
-async def describe_proposed(context: CommandContext) -> str:
-    """What a model proposed to remember here; empty if nothing waits."""
-    found = await memories.list_proposed(context.database, context.repository.id, MOST_PROPOSED)
-    return texts.render_proposed(found[:_SHOWN], len(found[_SHOWN:])) if found else ""
-
-
-async def _remember(context: CommandContext, text: str) -> str:
-    """:param text: what to remember, or the name of something that Forge proposed to."""
+    """``/forge remember``: keep a text as a memory, or what Forge proposed to remember under this name."""
+    text = asked.text
     configured = await load_memory_settings(context.services, context.repository)
     if not configured.enabled:
         return texts.SWITCHED_OFF
@@ -56,11 +41,28 @@ async def _remember(context: CommandContext, text: str) -> str:
             return texts.no_such_proposal(text)
         kept = {"kind": proposal.kind, "content": proposal.content, "context": proposal.context, "tags": proposal.tags}
         memory = memory.model_copy(update=kept)
-    where = (context.repository, context.number)
-    taught = await remember.learn(context.database, *where, memory, context.sender, cause, configured.max)
+    taught = await catalogue.learn(context.database, *context.place, memory, context.sender, cause, configured.max)
     if taught is not None and proposal is not None:
         await memories.answer_proposal(context.database, proposal.id, Archived.merged)
     return texts.no_room(configured.max) if taught is None else texts.confirm_remember(*taught)
+
+
+async def forget(context: CommandContext, asked: Forget) -> str:
+    """``/forge forget``: remove a memory and what it suppressed."""
+    name = asked.memory
+    found = await memories.find_by_short_id(context.database, context.repository, name)
+    meant = [memory for memory in found if memory.is_live] or found
+    if not meant:
+        return await _describe_shared(context, name) or texts.no_such_memory(name)
+    if len(meant) > 1:
+        return texts.which_memory(name, meant)
+    return await _forget_memory(context, meant[0])
+
+
+async def describe_proposed(context: CommandContext) -> str:
+    """What a model proposed to remember here; empty if nothing waits."""
+    found = await memories.list_proposed(context.database, context.repository.id, MOST_PROPOSED)
+    return texts.render_proposed(found[:_SHOWN], len(found[_SHOWN:])) if found else ""
 
 
 async def _find_proposal(context: CommandContext, name: str) -> Memory | None:
@@ -83,16 +85,6 @@ def _build_memory(context: CommandContext, text: str, cause: str, scope: Scope) 
         pinned=True,
         taught_by=context.sender.id,
     )
-
-
-async def _forget(context: CommandContext, name: str) -> str:
-    found = await memories.find_by_short_id(context.database, context.repository, name)
-    meant = [memory for memory in found if memory.is_live] or found
-    if not meant:
-        return await _describe_shared(context, name) or texts.no_such_memory(name)
-    if len(meant) > 1:
-        return texts.which_memory(name, meant)
-    return await _forget_memory(context, meant[0])
 
 
 async def _forget_memory(context: CommandContext, memory: Memory) -> str:

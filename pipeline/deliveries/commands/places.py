@@ -7,16 +7,17 @@ from domain.gates import Gate
 from domain.review.avoidance import MEMORY_DAYS, RULE, DetectorRecord
 from domain.review.changes import FileChange
 from domain.review.findings import Finding
-from domain.slash.commands import AboutGate, LookBack
-from memory.findings import feedback, findings
+from domain.slash import AboutGate, LookBack
+from memory import findings
+from memory.learned import feedback
 from messages import commands as command_texts
 from messages import feedback as texts
 from messages.feedback import DetectorHistory
 from pipeline.checkout import compare_with_base
-from pipeline.deliveries.commands.changes import show_changes
+from pipeline.deliveries.commands.changes import render_changes
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.findings import answer_no_finding, find_meant
-from pipeline.deliveries.commands.show import show_past_runs
+from pipeline.deliveries.commands.show import render_past_runs
 from pipeline.gates.decide import find_gate
 from pipeline.issue.instruction.kept_commits import EarlierFix, list_standing
 from workspace.mirror import Mirror
@@ -25,27 +26,9 @@ _MOST = 5  # findings of which the history is shown
 _MOST_SAID = 20
 
 
-async def show_diff(context: CommandContext, asked: LookBack) -> str:
-    """``/forge diff``"""
-    if asked.finding is None and asked.gate is None:
-        return await show_changes(context, asked)
-    return await context.journal.step(asked.verb, _render_places, context, asked)
-
-
-async def show_history(context: CommandContext, asked: LookBack) -> str:
-    """``/forge history``"""
-    if asked.finding is None and asked.gate is None:
-        return await show_past_runs(context, asked)
-    return await context.journal.step(asked.verb, _render_history, context, asked)
-
-
 async def suggest(context: CommandContext, asked: AboutGate) -> str:
     """``/forge suggest``"""
-    return await context.journal.step(asked.verb, _suggest, context, asked)
-
-
-async def _suggest(context: CommandContext, asked: AboutGate) -> str:
-    gate = await find_gate(context.services, context.repository, context.number, asked.gate)
+    gate = await find_gate(*context.here, asked.gate)
     if isinstance(gate, str):
         return gate
     found = [each for each in await _load_findings(context, gate) if each.rule.startswith(RULE)]
@@ -54,7 +37,10 @@ async def _suggest(context: CommandContext, asked: AboutGate) -> str:
     return texts.suggest_alternatives(found)
 
 
-async def _render_places(context: CommandContext, asked: LookBack) -> str:
+async def show_diff(context: CommandContext, asked: LookBack) -> str:
+    """``/forge diff``"""
+    if asked.finding is None and asked.gate is None:
+        return await render_changes(context)
     found = await _find_asked(context, asked)
     pull = context.actor.pull_request
     if isinstance(found, str) or pull is None:
@@ -75,7 +61,7 @@ async def _render_places(context: CommandContext, asked: LookBack) -> str:
 
 async def _find_fix(context: CommandContext, finding: Finding, mirror: Mirror, head: str) -> EarlierFix | None:
     """The newest commit on the branch that fixed a finding."""
-    standing = await list_standing(context.services, context.repository, context.number, mirror, head)
+    standing = await list_standing(*context.here, mirror, head)
     return next((each for each in standing if each.commit and finding.fingerprint in each.fixed), None)
 
 
@@ -84,7 +70,10 @@ async def _read_fix(mirror: Mirror, commit: str) -> Sequence[FileChange]:
     return () if parent is None else (await mirror.change(parent, commit)).files
 
 
-async def _render_history(context: CommandContext, asked: LookBack) -> str:
+async def show_history(context: CommandContext, asked: LookBack) -> str:
+    """``/forge history``"""
+    if asked.finding is None and asked.gate is None:
+        return await render_past_runs(context)
     found = await _find_asked(context, asked)
     if isinstance(found, str):
         return found
@@ -109,12 +98,11 @@ async def _find_asked(context: CommandContext, asked: LookBack) -> Sequence[Find
     """The findings that are meant, at least one; else why there are none."""
     if asked.finding is not None:
         return await find_meant(context, asked.finding) or await answer_no_finding(context, asked)
-    gate = await find_gate(context.services, context.repository, context.number, asked.gate)
+    gate = await find_gate(*context.here, asked.gate)
     if isinstance(gate, str):
         return gate
     return await _load_findings(context, gate) or texts.no_places(gate.name)
 
 
 async def _load_findings(context: CommandContext, gate: Gate) -> Sequence[Finding]:
-    where = (context.database, context.repository.id, context.number)
-    return await findings.load_by_fingerprint(*where, gate.request.findings)
+    return await findings.load_by_fingerprint(*context.rows, gate.request.findings)

@@ -5,20 +5,19 @@ from collections.abc import Mapping, Sequence
 
 from domain.deployments.deployment import Deployment
 from domain.runs.run import ReasonCode, Run, Trigger
-from domain.slash.commands import AboutGate, AskHelp, LookBack, PlainCommand
-from domain.slash.verbs import HelpSubject, Verb
-from memory.budgets import model_answers
+from domain.slash import AboutGate, AskHelp, PlainCommand
+from domain.verbs import HelpSubject
+from memory import reservations
 from memory.deployments import deployments
-from memory.findings import feedback
+from memory.learned import feedback
 from memory.repositories import permits
-from memory.reservations import reservations
-from memory.runs import checkpoints, recoveries, runs, waits, work_checkpoints
-from memory.runs.traces import find_linked_number
+from memory.runs import checkpoints, model_answers, recoveries, runs, waits, work_checkpoints
+from memory.runs.outbox import find_linked_number
+from messages import changes as history_texts
 from messages import checkpoints as checkpoint_texts
 from messages import commands as texts
 from messages import deployments as deployment_texts
 from messages import gates as gate_texts
-from messages import history as history_texts
 from messages import instructions as instruction_texts
 from messages import plan as plan_texts
 from messages import recovery as recovery_texts
@@ -35,41 +34,21 @@ from pipeline.verdicts.settings import find_mode
 
 async def show_help(context: CommandContext, asked: AskHelp) -> str:
     """``/forge help``"""
-    return await context.journal.step(asked.verb, _render_help, context, asked.about)
-
-
-async def show_status(context: CommandContext, asked: PlainCommand) -> str:
-    """``/forge status``"""
-    return await context.journal.step(asked.verb, _render_status, context)
-
-
-async def show_past_runs(context: CommandContext, asked: LookBack) -> str:
-    """``/forge history`` about no finding"""
-    return await context.journal.step(asked.verb, _render_history, context)
-
-
-async def show_gate(context: CommandContext, asked: AboutGate) -> str:
-    """``/forge view``"""
-    return await context.journal.step(asked.verb, _render_gate, context, asked.gate)
-
-
-async def _render_help(context: CommandContext, about: Verb | None) -> str:
-    return (
-        texts.render_help(context.comment.is_pull_request, await _list_silent(context))
-        if about is None
-        else texts.explain_verb(about)
-    )
+    if asked.about is not None:
+        return texts.explain_verb(asked.about)
+    return texts.render_help(context.comment.is_pull_request, await _list_silent(context))
 
 
 async def _list_silent(context: CommandContext) -> Sequence[HelpSubject]:
     """The subjects about which there is nothing here."""
-    waiting = await list_gates(context.services, context.repository, context.number, waiting=True)
+    waiting = await list_gates(*context.here, waiting=True)
     review = await checkpoints.load_latest_review(context.database, context.repository.id, context.number)
     found = review is not None and review.all_findings
     return [*([] if found else [HelpSubject.findings]), *([] if waiting else [HelpSubject.questions])]
 
 
-async def _render_status(context: CommandContext) -> str:
+async def show_status(context: CommandContext, _asked: PlainCommand) -> str:
+    """``/forge status``"""
     database, repository = context.database, context.repository
     past = _leave_out(await runs.list_for_pull_request(database, repository.id, context.number))
     asked = await _render_open(context)
@@ -132,7 +111,7 @@ async def _describe_mode(context: CommandContext, run: Run) -> str:
     return checkpoint_texts.describe_mode(mode, is_asked=run.mode is not None)
 
 
-async def _render_history(context: CommandContext) -> str:
+async def render_past_runs(context: CommandContext) -> str:
     """Every run, also those of the issue's pull request or the pull request's issue, and what the newest here tried."""
     past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
     linked = await find_linked_number(context.database, past[0].run) if past else None
@@ -160,18 +139,17 @@ async def _render_history(context: CommandContext) -> str:
 
 
 async def _list_instructions(context: CommandContext) -> Sequence[PastRun]:
-    where = (context.database, context.repository.id, context.number)
-    every = await runs.list_for_pull_request(*where, with_questions=True)
+    every = await runs.list_for_pull_request(*context.rows, with_questions=True)
     return [each for each in every if each.run.trigger is Trigger.instruction]
 
 
-async def _render_gate(context: CommandContext, name: str | None) -> str:
-    """A gate that waits or is named; if none waits, the last verdict."""
-    where = (context.services, context.repository, context.number)
-    known = await list_gates(*where, waiting=name is None)
+async def show_gate(context: CommandContext, asked: AboutGate) -> str:
+    """``/forge view``: a gate that waits or is named; if none waits, the last verdict."""
+    name = asked.gate
+    known = await list_gates(*context.here, waiting=name is None)
     if name is None and not known:
         return await _render_verdict(context)
-    found = known[0] if name is None and len(known) == 1 else await find_gate(*where, name)
+    found = known[0] if name is None and len(known) == 1 else await find_gate(*context.here, name)
     if isinstance(found, str):
         return found
     spent = (await reservations.sum_run(context.database, found.run_id)).amount

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agents.answers.describer import DescribedChange, DraftedDescription, build_question
 from agents.llm.ask import Question
+from agents.review.explanations import DescribedChange, DraftedDescription, build_description_question
 from domain.config.configuration import Configuration
 from domain.errors import CodeHostError, RateLimited
 from domain.gates import digest
@@ -21,17 +21,17 @@ from domain.text.description import (
 )
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.budgets import model_answers
-from messages import code_answers
+from memory.runs import model_answers
+from messages import descriptions
 from messages import descriptions as texts
 from messages.automation import RUN_TRAILER
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import load_change
-from pipeline.feedback.answers.change_question import ask_about_change
+from pipeline.config.loading import load_live
+from pipeline.feedback.answers.question import ask_about_change
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.publishing import pull_requests
 from pipeline.run_context import RunContext
-from pipeline.verdicts.settings import load_configuration
 from workspace.snapshot import Snapshot
 
 _MOST_COMMITS, _MOST_TEMPLATES = 100, 20
@@ -85,12 +85,13 @@ class DescriptionAnswer:
         now = await step("what it says now", self._load)
         if not self.applies:
             return await self._propose(now)
-        if await step("is it set already", self._is_proposed, now.description):
+        kept = (self.context.database, self.context.run)
+        if await step("is it set already", model_answers.find, *kept, now.description.name("set")) is not None:
             return texts.ALREADY_SET
-        known = await step("what was proposed", self._find_proposal, now.description)
+        known = await step("what was proposed", model_answers.find, *kept, now.description.name("proposed"))
         if known is None:
             return await self._propose(now, texts.PROPOSED_ANEW)
-        return await step("set it", self._set, now.description, known)
+        return await step("set it", self._set, now.description, Description.model_validate(known))
 
     async def _propose(self, now: DescriptionNow, note: str = "") -> str:
         before = await self.context.journal.step("what was written before", self._load_written, now)
@@ -104,7 +105,7 @@ class DescriptionAnswer:
         if not await self.context.journal.step(
             "is it still allowed", self.request.may_still_ask, self.context.services
         ):
-            return code_answers.report_lost_permission(self.request.asked.verb)
+            return descriptions.report_lost_permission(self.request.asked.verb)
         sections = _draft_sections(now, before, drafted)
         proposed = _compose(now, before, drafted.title, sections)
         if proposed.name("") == now.description.name(""):
@@ -132,7 +133,7 @@ class DescriptionAnswer:
         )
         change = await load_change(await self.context.fetch_mirror(), self.context.run)
         never = now.configuration.review.never_send
-        return build_question(f"describe {self.key}", about, change, never, redact_outgoing)
+        return build_description_question(f"describe {self.key}", about, change, never, redact_outgoing)
 
     # --- steps -------------------------------------------------------------------------------------------------
 
@@ -142,7 +143,7 @@ class DescriptionAnswer:
         return DescriptionNow(
             description=description,
             issue=await self._load_issue(description),
-            configuration=(await load_configuration(services, run)).configuration,
+            configuration=(await load_live(services, run.repository)).configuration,
         )
 
     async def _load_description(self) -> Description:
@@ -174,13 +175,6 @@ class DescriptionAnswer:
             template = choose_template(texts_of, now.description.body)
         return WrittenBefore(template=template, commits=tuple(commit.subject for commit in listed))
 
-    async def _is_proposed(self, description: Description) -> bool:
-        return await model_answers.find(self.context.database, self.context.run, description.name("set")) is not None
-
-    async def _find_proposal(self, description: Description) -> Description | None:
-        kept = await model_answers.find(self.context.database, self.context.run, description.name("proposed"))
-        return None if kept is None else Description.model_validate(kept)
-
     async def _keep(self, now: Description, proposed: Description) -> None:
         value = proposed.model_dump(mode="json")
         await model_answers.keep(
@@ -191,7 +185,7 @@ class DescriptionAnswer:
         """Set what was proposed, if it was proposed for what is there; may be repeated."""
         services, run = self.context.services, self.context.run
         if not await self.request.may_still_ask(services):
-            return code_answers.report_lost_permission(self.request.asked.verb)
+            return descriptions.report_lost_permission(self.request.asked.verb)
         obstacle = await find_opening_obstacle(services, run.repository)
         if obstacle is not None:
             return texts.report_obstacle(obstacle)

@@ -4,24 +4,33 @@ A model reads them, without the code.
 """
 
 import re
-from dataclasses import dataclass
 
-from agents.answers.reply_reader import KEY, Meaning, NamedCommand, ReplyReading, build_meaning_question
-from agents.answers.subjects import render_asked, render_comment, render_finding, render_issue, render_place
-from agents.llm.models import ModelTier, Unusable
+from agents.replies import (
+    KEY,
+    Meaning,
+    NamedCommand,
+    ReplyReading,
+    build_meaning_question,
+    render_asked,
+    render_comment,
+    render_finding,
+    render_issue,
+    render_place,
+)
 from agents.syntax.quotes import REVIEWER, asks_something
 from domain.config.configuration import Configuration
 from domain.errors import NotFound
 from domain.gates import digest
 from domain.runs.run import Phase, Run
-from domain.slash.commands import TextCommand
+from domain.slash import TextCommand
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.findings import findings
-from messages import code_answers as texts
+from memory import findings
+from messages import descriptions as texts
+from messages import feedback as reply_texts
 from messages import instructions as instruction_texts
-from messages import thread_replies as reply_texts
 from pipeline.context import Services
+from pipeline.feedback.answers.question import choose_reader
 from pipeline.feedback.answers.request import AnswerRequest, RepliedTo, open_account
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.run_context import RunContext
@@ -49,47 +58,41 @@ class Understood(Value):
         return self.command is NamedCommand.describe
 
 
-@dataclass(frozen=True)
-class RemarkReader:
-    """The reading of one person's words."""
+async def understand_words(
+    context: RunContext, key: str, words: str, replied_to: RepliedTo, configuration: Configuration
+) -> Understood:
+    """What one person's words ask, if anything.
 
-    context: RunContext
-    key: str
-    words: str
-    replied_to: RepliedTo
-    configuration: Configuration
+    :param key: names them.
+    """
 
-    async def understand(self) -> Understood:
-        """Whether they are a question."""
-        if not self.configuration.review.may_ask_model:
-            return self._give_up(texts.CODE_KEPT)
-        model = self.context.services.models.choose(ModelTier.fast)
-        if isinstance(model, Unusable):
-            return self._give_up(texts.report_unanswered(model.reason, was_asked=False))
-        about = render_replied_to(self.replied_to)
-        question = build_meaning_question(f"{KEY}{self.key}", about, self.words, redact_outgoing)
-        account = await open_account(self.context, self.key)
-        calls = BudgetedCalls(account, Phase.planning, self.configuration)
-        name = digest("hear", question.model_dump_json(), model.name)
-        found = await calls.ask_outside_run(name, question, ReplyReading, model)
-        if found.value is None:
-            return self._give_up(texts.report_unanswered(found.problem or "", was_asked=found.refusal is None))
-        reading = ReplyReading.model_validate(found.value)
-        meaning, command = reading.meaning, reading.command if reading.is_sure else None
-        if meaning is Meaning.answer and self.replied_to.question is not None:
-            return Understood(is_answer=True)
-        on_issue = self.context.run.is_of_issue
-        if reading.asks_for_review and not on_issue:
-            return Understood(told=reply_texts.READ_AGAIN)
-        is_request = meaning is Meaning.request and not on_issue
-        if not (is_request and self.replied_to.is_mention):
-            command = None
-        told = reply_texts.point_to_commands(on_issue=on_issue) if meaning is Meaning.request else ""
-        told = told if command is None else instruction_texts.tell_command(command)
-        return Understood(is_question=meaning is Meaning.question, is_request=is_request, told=told, command=command)
+    def give_up(why: str) -> Understood:
+        return Understood(told=why if asks_something(words) or REVIEWER in words else "")
 
-    def _give_up(self, why: str) -> Understood:
-        return Understood(told=why if asks_something(self.words) or REVIEWER in self.words else "")
+    model = choose_reader(context.services, configuration)
+    if isinstance(model, str):
+        return give_up(model)
+    question = build_meaning_question(f"{KEY}{key}", render_replied_to(replied_to), words, redact_outgoing)
+    calls = BudgetedCalls(await open_account(context, key), Phase.planning, configuration)
+    name = digest("hear", question.model_dump_json(), model.name)
+    found = await calls.ask_outside_run(name, question, ReplyReading, model)
+    if found.value is None:
+        return give_up(texts.report_unanswered(found.problem or "", was_asked=found.refusal is None))
+    return _interpret(ReplyReading.model_validate(found.value), replied_to, on_issue=context.run.is_of_issue)
+
+
+def _interpret(reading: ReplyReading, replied_to: RepliedTo, *, on_issue: bool) -> Understood:
+    meaning, command = reading.meaning, reading.command if reading.is_sure else None
+    if meaning is Meaning.answer and replied_to.question is not None:
+        return Understood(is_answer=True)
+    if reading.asks_for_review and not on_issue:
+        return Understood(told=reply_texts.READ_AGAIN)
+    is_request = meaning is Meaning.request and not on_issue
+    if not (is_request and replied_to.is_mention):
+        command = None
+    told = reply_texts.point_to_commands(on_issue=on_issue) if meaning is Meaning.request else ""
+    told = told if command is None else instruction_texts.tell_command(command)
+    return Understood(is_question=meaning is Meaning.question, is_request=is_request, told=told, command=command)
 
 
 _NAME = re.compile(r"\bF-[A-Z2-7]{6}\b")
@@ -97,7 +100,7 @@ _MOST_NAMED = 5
 
 
 async def load_subject(services: Services, run: Run, request: AnswerRequest) -> list[str]:
-    """Lines for a model that say what a question is about; see :mod:`agents.answers.subjects`."""
+    """Lines for a model that say what a question is about; see :mod:`agents.replies`."""
     replied_to = [] if request.replied_to is None else render_replied_to(request.replied_to)
     if run.is_of_issue:
         return [*replied_to, *await _load_issue(services, run)]

@@ -10,21 +10,19 @@ from pydantic import Field
 from domain.commands import Repeat, WrittenComment
 from domain.errors import NotFound
 from domain.runs.run import RepositoryRef, Run, Trigger
-from domain.slash.commands import Describe, TextCommand, Walkthrough
-from domain.slash.verbs import Verb
+from domain.slash import Describe, TextCommand, Walkthrough
 from domain.value import Value
-from memory.budgets import model_answers
+from domain.verbs import Verb
 from memory.db.engine import Database
 from memory.repositories import permits
-from memory.runs import instructions, runs
+from memory.runs import instructions, model_answers, runs
 from memory.runs.instructions import admit_question
 from memory.runs.runs import Candidate
-from messages import code_answers
 from messages import commands as texts
+from messages import descriptions
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.durable.queues import enqueue
-from pipeline.durable.workflows import ANSWER
+from pipeline.durable.queues import ANSWER, enqueue
 from pipeline.gates.actor import CommandActor, load_actor
 from pipeline.publishing import comments
 from pipeline.publishing.instructions import Instruction
@@ -156,12 +154,12 @@ async def find_run(
         return QueuedAnswer(refused=texts.already_paused(paused_by))
     if pull is None:
         return await _admit_question(services, comment, key)
-    loaded = await loading.load(services.host, services.database, repository, services.ceilings.of_configuration)
+    loaded = await loading.load_live(services, repository)
     if not actor.has_ok and needs_ok(pull, loaded.configuration.review, repository.id) is not None:
-        return QueuedAnswer(refused=code_answers.refuse_without_ok(verb))
+        return QueuedAnswer(refused=descriptions.refuse_without_ok(verb))
     past = await runs.list_for_pull_request(services.database, repository.id, comment.number)
     if not past or past[0].run.head_sha != pull.head_sha:
-        return QueuedAnswer(refused=code_answers.report_unread_head(verb, pull.head_sha))
+        return QueuedAnswer(refused=descriptions.report_unread_head(verb, pull.head_sha))
     return QueuedAnswer(run_id=past[0].run.id)
 
 
@@ -191,7 +189,7 @@ async def _admit_question(services: Services, comment: WrittenComment, key: str)
     try:
         branch = await services.host.default_branch(repository)
     except NotFound:  # it was there a moment ago
-        return QueuedAnswer(refused=code_answers.NO_CODE)
+        return QueuedAnswer(refused=descriptions.NO_CODE)
     head = branch.head_sha
     candidate = Candidate(
         f"{key}#{number}", repository, number, head, head, Trigger.question, Repeat.always, base_ref=branch.name

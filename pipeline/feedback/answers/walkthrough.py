@@ -1,24 +1,21 @@
 """Answers ``/forge walkthrough`` in one comment, which the next one for a newer head brings up to date."""
 
-from dataclasses import dataclass
-
-from agents.answers.walker import DraftedWalk, build_question, list_parts, select_seams
 from agents.llm.ask import Question
+from agents.review.explanations import DraftedWalk, build_walk_question, list_parts, select_seams
 from agents.review.model.file_selection import FileSelection
 from agents.review.syntax import outline_files
 from domain.config.configuration import Configuration
 from domain.review.changes import SkippedFile
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from messages import code_answers
-from messages import walkthroughs as texts
+from messages import descriptions as texts
 from pipeline.checkout import load_change
-from pipeline.durable.steps import run_outside_journal
-from pipeline.feedback.answers.change_question import ask_about_change
+from pipeline.config.loading import load_live
+from pipeline.durable.journal import run_outside_journal
+from pipeline.feedback.answers.question import ask_about_change
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.publishing import comments
 from pipeline.run_context import RunContext
-from pipeline.verdicts.settings import load_configuration
 from safety.containment import CodeOrigin
 
 
@@ -29,59 +26,46 @@ class WalkedChange(Value):
     configuration: Configuration
 
 
-@dataclass(frozen=True)
-class WalkthroughAnswer:
-    """The answer to one command."""
+async def walk_through(context: RunContext, request: AnswerRequest, key: str) -> str:
+    """Walk through a change in its comment; why there is no walk, or an empty text if it stands there."""
+    services, run, step = context.services, context.run, context.journal.step
+    about = await step("what is walked through", _load, context)
+    reading = await run_outside_journal(_select, context, about)
+    if not reading.groups:
+        return texts.report_nothing(reading.not_read)
 
-    context: RunContext
-    request: AnswerRequest
-    key: str
+    async def build() -> Question:
+        return build_walk_question(f"walkthrough {key}", about.title, reading, redact_outgoing)
 
-    async def find_answer(self) -> str:
-        """Why there is no walk; empty if it stands in its comment."""
-        step = self.context.journal.step
-        about = await step("what is walked through", self._load)
-        reading = await run_outside_journal(self._select, about)
-        if not reading.groups:
-            return texts.report_nothing(reading.not_read)
+    walk = await ask_about_change(context, about.configuration, build, DraftedWalk)
+    if isinstance(walk, str):
+        return walk
+    if not await step("is it still allowed", request.may_still_ask, services):
+        return texts.report_lost_permission(request.asked.verb)
+    parts = list_parts(walk, reading)
+    named = {file.path for part in parts for file in part.files}
+    shown = dict.fromkeys(part.path for group in reading.groups for part in group)
+    unnamed = [SkippedFile(path=path, reason=texts.UNNAMED) for path in shown if path not in named]
+    left_out = [*unnamed, *reading.not_read]
+    if not parts:
+        return texts.report_nothing(left_out)
+    name = f"walkthrough {run.repository.id} {run.number}"  # the same for every head of the pull request
+    marker = services.markers.make("walkthrough", name)
+    text = texts.render_walkthrough(parts, left_out, run.head_sha, marker)
+    where = (services, run.repository, run.number, name, marker, text)
+    is_shown = await step("show it", comments.keep_comment, *where)
+    return "" if is_shown else texts.render_walkthrough(parts, left_out, run.head_sha)
 
-        async def build() -> Question:
-            return build_question(f"walkthrough {self.key}", about.title, reading, redact_outgoing)
 
-        walk = await ask_about_change(self.context, about.configuration, build, DraftedWalk)
-        if isinstance(walk, str):
-            return walk
-        if not await step("is it still allowed", self.request.may_still_ask, self.context.services):
-            return code_answers.report_lost_permission(self.request.asked.verb)
-        parts = list_parts(walk, reading)
-        named = {file.path for part in parts for file in part.files}
-        shown = dict.fromkeys(part.path for group in reading.groups for part in group)
-        unnamed = [SkippedFile(path=path, reason=texts.UNNAMED) for path in shown if path not in named]
-        left_out = [*unnamed, *reading.not_read]
-        if not parts:
-            return texts.report_nothing(left_out)
-        marker = self.context.services.markers.make("walkthrough", self._name)
-        text = texts.render_walkthrough(parts, left_out, self.context.run.head_sha, marker)
-        is_shown = await step("show it", self._show, marker, text)
-        return "" if is_shown else texts.render_walkthrough(parts, left_out, self.context.run.head_sha)
+async def _load(context: RunContext) -> WalkedChange:
+    services, run = context.services, context.run
+    live = await services.host.pull_request(run.repository, run.number)
+    return WalkedChange(title=live.title, configuration=(await load_live(services, run.repository)).configuration)
 
-    async def _select(self, about: WalkedChange) -> FileSelection:
-        mirror, never = await self.context.fetch_mirror(), about.configuration.review.never_send
-        change = await load_change(mirror, self.context.run)
-        versions = await mirror.versions(change.files)
-        outlines = await outline_files(change, versions, self.context.services.toolbox, CodeOrigin.stranger)
-        return select_seams(change, versions, outlines, never, redact_outgoing)
 
-    @property
-    def _name(self) -> str:
-        """The same for every head of the pull request."""
-        return f"walkthrough {self.context.run.repository.id} {self.context.run.number}"
-
-    async def _load(self) -> WalkedChange:
-        services, run = self.context.services, self.context.run
-        live = await services.host.pull_request(run.repository, run.number)
-        return WalkedChange(title=live.title, configuration=(await load_configuration(services, run)).configuration)
-
-    async def _show(self, marker: str, text: str) -> bool:
-        run = self.context.run
-        return await comments.keep_comment(self.context.services, run.repository, run.number, self._name, marker, text)
+async def _select(context: RunContext, about: WalkedChange) -> FileSelection:
+    mirror, never = await context.fetch_mirror(), about.configuration.review.never_send
+    change = await load_change(mirror, context.run)
+    versions = await mirror.versions(change.files)
+    outlines = await outline_files(change, versions, context.services.toolbox, CodeOrigin.stranger)
+    return select_seams(change, versions, outlines, never, redact_outgoing)

@@ -7,19 +7,19 @@ from domain.config.configuration import Configuration
 from domain.errors import ForgeError, Superseded
 from domain.github.conversation import CommentKind
 from domain.runs.run import Run
-from domain.slash.commands import Describe, TextCommand, Walkthrough
-from messages import code_answers
+from domain.slash import Describe, TextCommand, Walkthrough
+from messages import descriptions
+from pipeline.config.loading import load_live
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.description import DescriptionAnswer
-from pipeline.feedback.answers.mention import RequestInWords, admit_words
-from pipeline.feedback.answers.question import AskedQuestion, QuestionAnswerer
-from pipeline.feedback.answers.remark import RemarkReader, Understood, load_subject
+from pipeline.feedback.answers.instruction import RequestInWords, admit_words
+from pipeline.feedback.answers.question import AskedQuestion, answer_question
+from pipeline.feedback.answers.remark import Understood, load_subject, understand_words
 from pipeline.feedback.answers.request import AnswerRequest, RepliedTo
-from pipeline.feedback.answers.walkthrough import WalkthroughAnswer
+from pipeline.feedback.answers.walkthrough import walk_through
 from pipeline.run_context import RunContext
-from pipeline.verdicts.settings import load_configuration
 
 log = structlog.get_logger(__name__)
 
@@ -30,10 +30,10 @@ async def answer_request(services: Services, run: Run, request: AnswerRequest, g
     try:
         text = await _find_answer(context, request, guid)
     except Superseded:
-        text = code_answers.HEAD_MOVED
+        text = descriptions.HEAD_MOVED
     except ForgeError as error:
         log.warning("answer.failed", run=run.id, error=str(error))
-        text = code_answers.report_failure(request.asked.verb, str(error))
+        text = descriptions.report_failure(request.asked.verb, str(error))
     return await _post(context, request, guid, text) if text else "nothing to answer"
 
 
@@ -45,14 +45,14 @@ async def _find_answer(context: RunContext, request: AnswerRequest, guid: str) -
         case Describe():
             return await DescriptionAnswer(context, request, request.make_key(guid), request.asked.apply).find_answer()
         case Walkthrough():
-            return await WalkthroughAnswer(context, request, request.make_key(guid)).find_answer()
+            return await walk_through(context, request, request.make_key(guid))
 
 
 async def _answer_question(context: RunContext, request: AnswerRequest, guid: str, words: str) -> str:
     services, key = context.services, request.make_key(guid)
     configuration = await context.journal.step("what is configured", _load_configuration, context)
     if request.replied_to is not None:
-        understood = await RemarkReader(context, key, words, request.replied_to, configuration).understand()
+        understood = await understand_words(context, key, words, request.replied_to, configuration)
         if understood.is_answer or (understood.is_request and request.replied_to.is_mention):
             return await _hand_over(context, request, key, words, understood)
         if not understood.is_question:
@@ -63,10 +63,10 @@ async def _answer_question(context: RunContext, request: AnswerRequest, guid: st
         return await request.may_still_ask(services)
 
     asked = AskedQuestion(key, words, about, may_still_ask)
-    answer = await QuestionAnswerer(context, asked, configuration).find_answer()
+    answer = await answer_question(context, asked, configuration)
     is_below = request.comment.comment.kind is not CommentKind.review_comment
     asked = words.strip().removeprefix(REVIEWER).lstrip(" ,:;\n").replace(REVIEWER, "Forge")
-    return code_answers.quote_question(asked, answer) if is_below else answer
+    return descriptions.quote_question(asked, answer) if is_below else answer
 
 
 async def _hand_over(context: RunContext, request: AnswerRequest, key: str, words: str, understood: Understood) -> str:
@@ -94,7 +94,7 @@ async def _hand_over(context: RunContext, request: AnswerRequest, key: str, word
 
 
 async def _load_configuration(context: RunContext) -> Configuration:
-    return (await load_configuration(context.services, context.run)).configuration
+    return (await load_live(context.services, context.run.repository)).configuration
 
 
 async def _post(context: RunContext, request: AnswerRequest, guid: str, text: str) -> str:

@@ -3,17 +3,16 @@
 from domain.commands import ReadReply
 from domain.config.configuration import Configuration
 from domain.review.findings import Finding
-from domain.review.inline_comments import Remark
+from domain.review.review import Remark
 from domain.runs.run import Run
-from domain.slash.commands import Dismiss, TextCommand
-from domain.slash.verbs import Verb
+from domain.slash import Dismiss, TextCommand
 from domain.value import Value
-from memory.findings import findings
-from memory.ledger import ledger
+from domain.verbs import Verb
+from memory import findings, ledger
+from pipeline.config.loading import load_live
 from pipeline.context import Services
 from pipeline.feedback.replies.remarks import load_name
 from pipeline.gates.actor import CommandActor, load_actor_for
-from pipeline.verdicts.settings import load_configuration
 from safety.authorization import CommandRefusal, authorise
 
 _IN_WORDS = "said in words"
@@ -29,7 +28,6 @@ class ReplyContext(Value):
     :param asks: whether their questions are answered from all of the code, as those of ``/forge ask``.
     :param name: Forge's own, as people mention it.
     :param is_due: whether the reply is read: not on strangers' heads without an ok, nor after enough answers.
-    :param may_read: whether the repository lets a model read it.
     """
 
     configuration: Configuration
@@ -37,7 +35,6 @@ class ReplyContext(Value):
     teaches: bool
     is_due: bool
     asks: bool = False
-    may_read: bool = True
     name: str = ""
 
 
@@ -46,14 +43,13 @@ async def load_context(services: Services, run: Run, command: ReadReply) -> Repl
     thread = command.comment.thread or 0
     carried = await findings.load_by_comment(services.database, command.repository.id, command.number)
     actor = await _load_actor(services, command)
-    configuration = (await load_configuration(services, run)).configuration
+    configuration = (await load_live(services, run.repository)).configuration
     replied = await ledger.count_replies(services.database, run.id, thread)
     return ReplyContext(
         configuration=configuration,
         finding=_choose_finding(carried.get(thread, ()), command.words),
         teaches=_refuse_dismissal(actor) is None,
         is_due=not actor.facts.needs_ok and replied < MAX_REPLIES,
-        may_read=configuration.review.may_ask_model,
         asks=_may_ask(actor),
         name=await load_name(services, command.repository),
     )

@@ -3,18 +3,16 @@
 Only a person who may dismiss a finding by command dismisses it by words; the words of others are hints.
 """
 
-from agents.answers.reply_reader import Meaning, ReplyReading
-from agents.review.model.questions import flatten_markdown
+from agents.prompts import flatten_markdown
+from agents.replies import Meaning, ReplyReading
 from domain.commands import ReadReply
-from domain.memories.memory import Use
+from domain.memories import Use
 from domain.review.findings import Finding
-from domain.slash.commands import LONGEST_TEXT
+from domain.slash import LONGEST_TEXT
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
-from memory.findings import feedback
-from memory.learned import memories
+from memory.learned import feedback, memories
 from messages import feedback as feedback_texts
-from messages import thread_replies as reply_texts
 from pipeline.context import Services
 from pipeline.verdicts import threads
 from pipeline.verdicts.dismissal import dismiss, is_confirmed
@@ -60,10 +58,10 @@ async def apply_reply(
             return ReplyOutcome(text=answer)
         case Meaning.request:
             if reading.asks_for_review:
-                return ReplyOutcome(text=reply_texts.READ_AGAIN)
-            return ReplyOutcome(text=reply_texts.point_to_commands(finding.id))
+                return ReplyOutcome(text=feedback_texts.READ_AGAIN)
+            return ReplyOutcome(text=feedback_texts.point_to_commands(finding.id))
         case Meaning.disagreement:
-            hint = None if may_dismiss else reply_texts.confirm_hint(finding, refused, answer)
+            hint = None if may_dismiss else feedback_texts.confirm_hint(finding, refused, answer)
             return await _handle_disagreement(services, command, guid, finding, reading, hint, answer)
         case Meaning.answer | Meaning.other:
             return ReplyOutcome()
@@ -94,11 +92,11 @@ async def _handle_disagreement(
     if hint is not None:
         return ReplyOutcome(text=hint)
     if not may_be_said(finding) or await is_confirmed(services, command.repository, command.number, finding):
-        return ReplyOutcome(text=reply_texts.ask_for_command(finding, judged))
+        return ReplyOutcome(text=feedback_texts.ask_for_command(finding, judged))
     if not (reading.is_sure and reading.has_reason):
-        return ReplyOutcome(text=reply_texts.ask_about_dismissal(finding))
+        return ReplyOutcome(text=feedback_texts.ask_about_dismissal(finding))
     where = (command.repository, command.number)
     effect = await dismiss(services, *where, (finding,), command.sender, why, guid)
     await threads.resolve(services, *where, finding)
     receipt = feedback_texts.confirm_dismissal([finding], why, effect.taught, is_waived=effect.is_waived)
-    return ReplyOutcome(text=reply_texts.confirm_dismissal(receipt), dismissed=True)
+    return ReplyOutcome(text=feedback_texts.confirm_read_dismissal(receipt), dismissed=True)

@@ -8,7 +8,10 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from agents.answers.reply_reader import (
+from agents.llm.ask import Question
+from agents.llm.models import LanguageModel
+from agents.prompts import strip_hidden
+from agents.replies import (
     KEY,
     ArgumentVerdict,
     QuestionAnswer,
@@ -16,11 +19,8 @@ from agents.answers.reply_reader import (
     build_answer_question,
     build_argument_question,
     build_meaning_question,
+    render_finding,
 )
-from agents.answers.subjects import render_finding
-from agents.llm.ask import Question
-from agents.llm.models import LanguageModel
-from agents.review.model.questions import strip_hidden
 from agents.syntax.quotes import call_reviewer
 from domain.commands import ReadReply
 from domain.errors import CodeAccessError
@@ -29,9 +29,10 @@ from domain.globs import matches
 from domain.review.findings import Finding
 from domain.runs.run import Phase
 from domain.text.redaction import redact_outgoing
-from messages import code_answers
-from messages import thread_replies as reply_texts
-from pipeline.feedback.answers.question import AskedQuestion, QuestionAnswerer
+from messages import descriptions
+from messages import feedback as reply_texts
+from pipeline.feedback.answers.question import AskedQuestion
+from pipeline.feedback.answers.question import answer_question as answer_from_code
 from pipeline.feedback.answers.request import open_account
 from pipeline.feedback.replies.context import ReplyContext, may_still_ask
 from pipeline.model_calls.budgeted import BudgetedCalls
@@ -88,7 +89,7 @@ class ReplyQuestions:
         found = await calls.ask_outside_run(name, question, kind, self._model)
         if found.value is None:
             was_asked = found.refusal is None
-            return NoAnswer(code_answers.report_unanswered(found.problem or "", was_asked=was_asked))
+            return NoAnswer(descriptions.report_unanswered(found.problem or "", was_asked=was_asked))
         return kind.model_validate(found.value)
 
     async def _read_lines(self, finding: Finding) -> list[str]:
@@ -120,4 +121,4 @@ async def answer_question(
 
     words, about = call_reviewer(command.words, known.name), render_finding(finding)
     asked = AskedQuestion(f"{guid}.thread", words, about, may_ask)
-    return await QuestionAnswerer(context, asked, known.configuration).find_answer()
+    return await answer_from_code(context, asked, known.configuration)

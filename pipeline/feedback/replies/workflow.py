@@ -2,27 +2,27 @@
 
 import structlog
 
-from agents.answers.reply_reader import Meaning, ReplyReading
-from agents.llm.models import LanguageModel, ModelTier, Unusable
+from agents.llm.models import LanguageModel
+from agents.replies import Meaning, ReplyReading
 from agents.syntax.quotes import asks_something, call_reviewer, find_mentions, split_quotes
 from domain.commands import ReadReply
 from domain.errors import ForgeError
 from domain.events import EventType
 from domain.review.findings import Finding
 from domain.runs.run import Run
-from memory.ledger import ledger
-from messages import code_answers
+from memory import ledger
+from pipeline.automation.follow_up import resume_judged_run
 from pipeline.automation.level import try_update_level
-from pipeline.context import Services
+from pipeline.context import DeliveryContext, Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_instruction
-from pipeline.feedback.answers.mention import RequestInWords, admit_words
+from pipeline.feedback.answers.instruction import RequestInWords, admit_words
+from pipeline.feedback.answers.question import choose_reader
 from pipeline.feedback.replies.context import ReplyContext, find_dismissal_refusal, load_context
 from pipeline.feedback.replies.effects import ReplyOutcome, apply_reply, may_be_said
 from pipeline.feedback.replies.questions import NoAnswer, ReplyQuestions, answer_question
 from pipeline.publishing import comments
 from pipeline.run_context import RunContext
-from pipeline.verdicts.resume import resume_judged_run
 
 log = structlog.get_logger(__name__)
 
@@ -42,14 +42,11 @@ class ReplyWorkflow:
         """Read the reply and do what it means; the outcome."""
         try:
             known = await self._journal.step("what is known", load_context, self._services, self._run, self._command)
-            model = self._services.models.choose(ModelTier.fast)
+            model = choose_reader(self._services, known.configuration)
             if known.finding is None or not known.is_due:
                 return "not read"
-            if not known.may_read:
-                return await self._report_unread(known, known.finding, code_answers.CODE_KEPT)
-            if isinstance(model, Unusable):
-                text = code_answers.report_unanswered(model.reason, was_asked=False)
-                return await self._report_unread(known, known.finding, text)
+            if isinstance(model, str):
+                return await self._report_unread(known, known.finding, model)
             return await self._read(known, known.finding, model)
         except ForgeError as error:
             log.warning("hearing.failed", run=self._run.id, error=str(error))
@@ -69,8 +66,11 @@ class ReplyWorkflow:
         if reading.meaning is Meaning.question:
             answer = await answer_question(self._context, self._command, self._guid, known, finding, asking)
         outcome = await self._journal.step("act on it", self._act, known, finding, reading, answer)
-        if outcome.dismissed:
-            await self._resume_waiting_run()
+        if outcome.dismissed:  # as after a command
+            services, repository, number = self._services, self._command.repository, self._command.number
+            cause = DeliveryContext(services, self._journal, self._guid)
+            await resume_judged_run(cause, repository, number, is_judged=True)
+            await self._journal.step("weigh the level", try_update_level, services, repository, number)
         return reading.meaning.value
 
     async def _hand_over(self, known: ReplyContext, finding: Finding) -> str:
@@ -127,9 +127,3 @@ class ReplyWorkflow:
         }
         kind, now = EventType.feedback_replied, services.clock.now()
         await ledger.record_feedback(services.database, self._run.id, kind, payload, self._guid, now)
-
-    async def _resume_waiting_run(self) -> None:
-        """Resume a run that waits for this decision, as after a command."""
-        services, repository, number = self._services, self._command.repository, self._command.number
-        await resume_judged_run(services, self._journal, self._guid, repository, number, is_judged=True)
-        await self._journal.step("weigh the level", try_update_level, services, repository, number)

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 
-from agents.loop.tools.run_command import SECONDS, CommandEnd, CommandsUnavailable
+from agents.loop.tools.edits import SECONDS, CommandEnd, CommandsUnavailable
 from domain.config.configuration import Configuration
 from domain.errors import CodeAccessError, ToolError
 from domain.review.findings import Severity
 from domain.runs.patches import LIMITS, NO_CHANGES, ChangeSet, Violation, select_blocking
 from domain.text.escaping import strip_invisible
-from pipeline.issue.coding.shadow_work import set_up_shadow
+from pipeline.issue.coding.work_keeper import set_up_shadow
 from pipeline.run_context import RunContext, run_while_current
 from workspace.draft import Draft
 from workspace.sandbox.bubblewrap import build_path

@@ -9,7 +9,7 @@ from agents.review.layers import CheckedChange, apply_path_filters
 from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.review.review import RiskLevel
-from domain.runs.baseline import Baseline
+from domain.runs.earlier_tests import Baseline
 from domain.runs.testing import TestRun
 from pipeline.run_context import RunContext, run_while_current
 from safety.risk import PullRequestAuthor

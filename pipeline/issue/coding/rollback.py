@@ -16,8 +16,8 @@ from domain.runs.work_checkpoint import (
     decide_rollback,
     load_states,
 )
+from memory import gates
 from memory.db.engine import Database
-from memory.gates import gates
 from memory.runs import outbox, runs, work_checkpoints
 from memory.runs.work_checkpoints import ChainMoved
 from messages.checkpoints import CompletedRollback

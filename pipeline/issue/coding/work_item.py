@@ -8,14 +8,13 @@ from itertools import pairwise
 from agents.coding.implementer import ImplementationTask
 from agents.coding.recovery import RecoveryTask
 from domain.runs.next_step import SendBack
-from domain.runs.patches import NO_CHANGES, ChangeSet
-from domain.runs.task_result import RequiredFix
+from domain.runs.patches import NO_CHANGES, ChangeSet, RequiredFix
 from domain.runs.work_checkpoint import BrokenCheckpoint, CheckpointCause, Link, WorkCheckpoint, WorkKey, load_states
 from memory.db.engine import Database
 from memory.runs import work_checkpoints
 from messages import checkpoints as texts
 from safety.guards import TaskKind
-from workspace.patches.errors import show_path
+from workspace.patches.refusals import show_path
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,19 @@ from agents.coding.changelogs import SETTINGS, find_changelog
 from agents.coding.planner import Excerpt
 from agents.llm.models import ModelTier, Unusable
 from agents.prompts import load_prompt
-from agents.testing.missing_tests import wants_tests
+from agents.testing.coverage import wants_tests
 from domain.config.configuration import Configuration
 from domain.errors import Forbidden
 from domain.globs import matches
 from domain.review.changes import Change, ChangeStatus
 from domain.runs.testing import DiffCoverage, measure_diff_coverage
-from domain.slash.commands import AskFix, Mend, TakeBaseIn, WriteChangelog, WriteTests
+from domain.slash import AskFix, Mend, TakeBaseIn, WriteChangelog, WriteTests
 from domain.value import Value
 from messages import fixes as fix_texts
 from messages import instructions as texts
 from messages.tests import format_ranges
 from pipeline.checkout import find_base
-from pipeline.issue.comparable_test import BaseCoverages
+from pipeline.issue.head_examination import BaseCoverages
 from pipeline.issue.instruction.goal import FixGoal, find_goal
 from pipeline.issue.red_checks import RedChecks, load_red_checks
 from pipeline.publishing.instructions import InstructingCommand

@@ -7,16 +7,15 @@ from agents.coding.resolver import ConflictTask, build_agent, build_assignment
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.loop.loop import Done, run_agent
 from domain.config.configuration import Configuration
-from domain.runs.conflicts import Outside, ResolvedHunks
 from domain.runs.run import Phase
 from domain.text.redaction import redact_outgoing
 from messages import updates as texts
-from pipeline.durable.steps import run_outside_journal
-from pipeline.issue.run_end import RunEnd, end_unfinished
-from pipeline.model_calls.agent_journal import AgentSteps
-from pipeline.model_calls.budgeted import BudgetedCalls
+from pipeline.durable.journal import run_outside_journal
+from pipeline.issue.status_comment import RunEnd, end_unfinished
+from pipeline.model_calls.budgeted import AgentSteps, BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask
 from pipeline.run_context import RunContext
+from safety.conflicts import Outside, ResolvedHunks
 from safety.guards import TaskKind
 from workspace.snapshot import Snapshot
 

@@ -1,26 +1,30 @@
-"""Brings what was made of an instruction to the branch of its pull request; else into a pull request, or as a patch."""
+"""Brings what was made of an instruction to its branch, else into a pull request or a patch; and takes it back."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from domain.github.commits import PREFIX
-from domain.value import Value
+from domain.runs.patches import NO_CHANGES
+from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, WorkKey
+from domain.text.redaction import redact_outgoing
+from domain.value import Value, shorten_id
+from memory.runs import model_answers, runs, work_checkpoints
 from messages import instructions as texts
 from messages import updates as update_texts
-from messages.pushes import explain_refused_push, forbids_merges, needs_workflows
+from messages.pull_request import explain_refused_push, forbids_merges, needs_workflows
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import fetch_commits
-from pipeline.gates.askers import list_askers
+from pipeline.gates.authorship import list_askers
 from pipeline.issue.instruction.draft_tests import TestedDraft
+from pipeline.issue.instruction.kept_commits import COMMIT, KeptCommit, find_commit
 from pipeline.issue.instruction.start import Start, may_still_ask
 from pipeline.publishing import pull_requests
-from pipeline.publishing.instructions import Instruction
-from pipeline.publishing.pull_requests import NotOpened, find_signed
+from pipeline.publishing.instructions import COMMITTED, Instruction
+from pipeline.publishing.pull_requests import NotOpened, PushResult, find_signed
 from pipeline.run_context import RunContext
-from workspace.merges import commit_merge, merge_onto
+from workspace.conflicts import commit_merge, merge_onto
 from workspace.mirror import Mirror
-from workspace.push_result import BranchMoved, Pushed
 
 _MOST_PUSHES = 3
 """Pushes of others that are taken in before Forge opens a pull request instead."""
@@ -55,6 +59,87 @@ class Proposal:
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
+class Delivered(Value):
+    """Where the change is.
+
+    :param commit: on the branch; empty if it is not there.
+    :param number: of the pull request into the branch.
+    :param patch: what to apply by hand; empty if it is anywhere else.
+    :param why: why it is not on the branch, as a clause; alone, the change has no place any more.
+    :param took_in: what others had pushed, on which it stands.
+    :param tested: how its tests ended.
+    """
+
+    commit: str = ""
+    number: int | None = None
+    patch: str = ""
+    why: str = ""
+    took_in: str = ""
+    tested: TestedDraft
+
+    @property
+    def where(self) -> str:
+        """Where it is, in a word or two."""
+        return self.commit or ("the patch below" if self.number is None else f"#{self.number}")
+
+
+class Undo(Value):
+    """A commit that takes another one back, on top of the head; in journals.
+
+    :param commit: that is taken back.
+    :param tip: empty if it cannot be, and ``why`` says why, as an answer.
+    """
+
+    commit: str = ""
+    tip: str = ""
+    title: str = ""
+    message: str = ""
+    why: str = ""
+
+
+async def keep_commit(context: RunContext, start: Start, delivered: Delivered, proposal: Proposal) -> str:
+    """Keep where a change is; the short id by which people take it back from the branch. May be repeated.
+
+    :returns: empty if it is not on the branch.
+    """
+    database, run, now, commit = context.database, context.run, context.now(), delivered.commit
+    made = KeptCommit(commit=commit, merges=start.base, number=delivered.number, fixed=dict(proposal.fixed))
+    await model_answers.keep(database, run, COMMIT, made.model_dump(), now)
+    if not commit:
+        return ""
+    key = WorkKey(run_id=run.id, work=COMMITTED, base=start.head)
+    known = await work_checkpoints.find_newest(database, key)
+    if known is None:
+        details = CheckpointDetails(said=proposal.summary, spent_usd=await context.load_cost() / 1_000_000)
+        done = CheckpointCause.done
+        known = await work_checkpoints.add(database, key, None, done, NO_CHANGES, details, now)
+    return shorten_id("C", known.id)
+
+
+async def prepare_undo(context: RunContext, asked: Instruction, start: Start, trailer: str) -> Undo:
+    """The commit that takes back what an earlier instruction put on the branch."""
+    earlier = await runs.get(context.database, asked.undoes)
+    kept = KeptCommit() if earlier is None else await find_commit(context.database, earlier)
+    commit = kept.commit
+    if not commit:
+        return Undo(why=texts.UNCOMMITTED)
+    mirror, stamp = await context.fetch_mirror(), await context.load_stamp()
+    before = await mirror.first_parent(commit) if await mirror.follows(start.head, commit) else None
+    if before is None:
+        return Undo(why=texts.report_no_undo(commit))
+    if kept.merges:
+        return Undo(why=update_texts.refuse_undo(before))
+    subject = (await mirror.describe(commit)).message.partition("\n")[0]
+    title, message = texts.render_undo_message(commit, subject, context.run.id, trailer)
+    message = redact_outgoing(message)
+    without = await mirror.commit_tree(commit, await mirror.tree_of(before), message, *stamp)
+    tree = await merge_onto(mirror, start.head, without)
+    if tree is None or tree == await mirror.tree_of(start.head):
+        return Undo(why=texts.report_no_undo(commit))
+    tip = await mirror.commit_tree(start.head, tree, message, *stamp)
+    return Undo(commit=commit, tip=tip, title=title, message=message)
+
+
 class ChangeTests(Protocol):
     """The tests of a change."""
 
@@ -70,16 +155,6 @@ class Way(Value):
     """
 
     kind: Literal["branch", "pull_request", "patch", "nowhere"]
-    why: str = ""
-
-
-class PushedTo(Value):
-    """How a push ended; in journals.
-
-    :param why: GitHub's words, if it refused.
-    """
-
-    outcome: Literal["pushed", "moved", "refused"]
     why: str = ""
 
 
@@ -105,30 +180,6 @@ class Opened(Value):
 
     number: int | None = None
     why: str = ""
-
-
-class Delivered(Value):
-    """Where the change is.
-
-    :param commit: on the branch; empty if it is not there.
-    :param number: of the pull request into the branch.
-    :param patch: what to apply by hand; empty if it is anywhere else.
-    :param why: why it is not on the branch, as a clause; alone, the change has no place any more.
-    :param took_in: what others had pushed, on which it stands.
-    :param tested: how its tests ended.
-    """
-
-    commit: str = ""
-    number: int | None = None
-    patch: str = ""
-    why: str = ""
-    took_in: str = ""
-    tested: TestedDraft
-
-    @property
-    def where(self) -> str:
-        """Where it is, in a word or two."""
-        return self.commit or ("the patch below" if self.number is None else f"#{self.number}")
 
 
 @dataclass(frozen=True)
@@ -160,11 +211,11 @@ class Delivery:
         base, tip, tested = self.start.head, made, self.proposal.tested
         for _ in range(_MOST_PUSHES):
             pushed = await self._step("push to the branch", self._push, tip, self._branch, base)
-            if pushed.outcome == "pushed":
+            if pushed.is_pushed:
                 commit = await self._step("what is on the branch", self._find_signed, tip)
                 return Delivered(commit=commit, took_in="" if base == self.start.head else base, tested=tested)
             if pushed.outcome == "refused":
-                return await self._go_round(made, pushed.why)
+                return await self._go_round(made, pushed.said)
             taken = await self._step("take in what was pushed", self._take_in, made)
             if taken.is_over:
                 return Delivered(why=taken.why, tested=tested)
@@ -228,7 +279,7 @@ class Delivery:
             return Way(kind="pull_request", why="tests fail with it")
         return Way(kind="branch")
 
-    async def _push(self, tip: str, branch: str, expected: str | None) -> PushedTo:
+    async def _push(self, tip: str, branch: str, expected: str | None) -> PushResult:
         mirror, services, run = await self.context.fetch_mirror(), self.context.services, self.context.run
 
         async def is_pushed() -> bool:
@@ -247,13 +298,7 @@ class Delivery:
             for_accounts=sorted(await list_askers(services, run)),
             beside=[self.proposal.merges] if self.proposal.merges else (),
         )
-        match result:
-            case Pushed():
-                return PushedTo(outcome="pushed")
-            case BranchMoved():
-                return PushedTo(outcome="moved")
-            case refused:
-                return PushedTo(outcome="refused", why=explain_refused_push(refused.said))
+        return result.model_copy(update={"said": explain_refused_push(result.said)}) if result.said else result
 
     async def _has(self, mirror: Mirror, head: str, commit: str) -> bool:
         await mirror.fetch(head, self.start.head, self.context.run.number)
@@ -296,8 +341,8 @@ class Delivery:
             return Opened(why="the pull request is closed")
         branch = f"{PREFIX}do-{run.number}-{run.id[-6:].lower()}"
         pushed = await self._push(tip, branch, None)
-        if pushed.outcome != "pushed":
-            said = "" if pushed.why in why else f": {pushed.why}"
+        if not pushed.is_pushed:
+            said = "" if pushed.said in why else f": {pushed.said}"
             return Opened(why=f"GitHub did not take a branch for it{said}")
         proposal, merges = self.proposal, bool(self.proposal.merges)
         body = texts.render_pull_request(run.number, proposal.summary, self.asked.login, why, merges=merges)

@@ -5,16 +5,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from agents.testing.absence import WAY_OUT, find_absence
-from agents.testing.reproduction.endings import Ending, EndingKind
 from agents.testing.reproduction.new_tests import NewTests
-from agents.testing.reproduction.run import try_with
-from agents.testing.tester import Tester
+from agents.testing.reproduction.run import Ending, EndingKind, try_with
 from domain.config.configuration import Configuration
-from domain.review.findings import Finding
-from domain.review.proof import Reproduction
+from domain.review.findings import Finding, Reproduction
 from domain.runs.next_step import SendBack
+from domain.runs.patches import MOST_FIXES, RequiredFix
 from domain.runs.run import Phase
-from domain.runs.task_result import MOST_FIXES, RequiredFix
 from domain.runs.testing import SuiteVerdict, TestRun, decide_verdict
 from domain.value import Value
 from messages import instructions as texts
@@ -74,32 +71,29 @@ class DraftTests:
         run = await self._checks.test(commit, ())
         shown = [(each, test) for each in self.goal if (test := proofs.find_shown_test(each)) is not None]
         tried = [(each, await self._try(commit, test)) for each, test in shown]
+        failed = [
+            RequiredFix(path=case.path or "", line=case.line, rule=case.id, message=case.message)
+            for case in run.failures
+        ]
         still = [each for each, ending in tried if ending.kind is EndingKind.failed]
         passing = [each.id for each, ending in tried if ending.kind is EndingKind.passed]
         return TestedDraft(
             title=texts.join_outcomes(test_texts.render_line(run), passing, [each.id for each in still]),
             is_failed=bool(still) or decide_verdict(run) is SuiteVerdict.failed,
-            to_fix=(*map(self.demand, still), *_list_to_fix(run))[:MOST_FIXES],
+            to_fix=(*map(self.demand, still), *failed)[:MOST_FIXES],
         )
 
     async def _try(self, commit: str, test: Reproduction) -> Ending:
         """How the test that shows a finding ends."""
         context, configuration = self.context, self.configuration
         seconds = float(configuration.review.proof_seconds or TEST_SECONDS)
-        tester = Tester(await context.fetch_mirror(), context.services.toolbox, configuration.commands)
+        tester = context.build_tester(await context.fetch_mirror(), configuration)
         return await run_while_current(context.services, context.run, try_with(tester, commit, {}, test, seconds))
 
     def demand(self, finding: Finding) -> RequiredFix:
         """A finding as it is shown to whoever fixes it: what a test prints only where they may see every file."""
         message = proofs.describe_goal(finding, shows_output=not self.configuration.review.never_send)
         return RequiredFix(id=finding.id, path=finding.path, line=finding.line, rule=finding.rule, message=message)
-
-
-def _list_to_fix(run: TestRun) -> tuple[RequiredFix, ...]:
-    failed = [
-        RequiredFix(path=case.path or "", line=case.line, rule=case.id, message=case.message) for case in run.failures
-    ]
-    return tuple(failed)
 
 
 @dataclass(frozen=True)
@@ -143,7 +137,7 @@ class MergeTests:
 
     async def _test(self, commit: str) -> TestRun:
         services = self.context.services
-        tester = Tester(await self._open(), services.toolbox, self.configuration.commands)
+        tester = self.context.build_tester(await self._open(), self.configuration)
         return await run_while_current(services, self.context.run, tester.test_base(commit))
 
     async def _load_texts_before(self) -> dict[str, str]:

@@ -8,22 +8,20 @@ from domain.review.findings import Finding
 from domain.review.identity import find_again
 from domain.review.review import RiskLevel
 from domain.runs.next_step import SendBack
-from domain.runs.patches import ChangedFile, ChangeSet
-from domain.runs.plan import Estimate, Plan, PlannedRisk, Task
+from domain.runs.patches import ChangedFile, ChangeSet, Worked
+from domain.runs.plan import Estimate, Plan, PlannedRisk, RatedPlan, Task
 from domain.runs.run import Phase
-from domain.runs.task_result import Worked
 from messages import fixes as texts
 from messages.fixes import FixOutcome, FixState
 from messages.instructions import explain_end
-from pipeline.durable.steps import run_outside_journal
-from pipeline.issue.built_change import BuiltChange, FinishedTask
-from pipeline.issue.draft_commits import DraftCommits
+from pipeline.durable.journal import run_outside_journal
+from pipeline.issue.draft_commits import BuiltChange, DraftCommits, FinishedTask
 from pipeline.issue.implementation import Implementation
 from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
 from pipeline.issue.instruction.goal import FixGoal
 from pipeline.issue.instruction.work import InstructionWork, Made
-from pipeline.issue.run_end import RunEnd
-from pipeline.verdicts.settlement import settle_gone
+from pipeline.issue.status_comment import RunEnd
+from pipeline.verdicts.threads import settle_gone
 from safety.autofix import apply_all
 from workspace.patches.tree import load_tree
 
@@ -45,8 +43,8 @@ class FixWork(InstructionWork):
         assert goal is not None  # it is the work on one
         return goal
 
-    async def _make_plan(self) -> None:
-        await self.context.journal.step("keep the plan", self._save_plan, _plan(self._goal))
+    async def _make_plan(self) -> RatedPlan:
+        return await self._keep_plan(_plan(self._goal))
 
     def _is_small(self, plan: Plan) -> bool:
         return True  # whoever asks for it has seen the findings

@@ -7,17 +7,15 @@ from pydantic import JsonValue
 
 from agents.llm.models import ModelTier, Unusable
 from agents.testing.reproduction.run import run_reproduction, write_again
-from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.errors import CommitGone
 from domain.globs import matches
 from domain.review.changes import Change
-from domain.review.findings import Finding, Fix, Layer
-from domain.review.proof import ProofOutcome
+from domain.review.findings import Finding, Fix, Layer, ProofOutcome
 from domain.review.review import Review
-from domain.slash.commands import AskFix
+from domain.slash import AskFix
 from domain.value import Value
-from memory.findings import findings
+from memory import findings
 from memory.runs import checkpoints, runs
 from messages import fixes as texts
 from messages.fixes import FixOutcome, FixState
@@ -27,7 +25,7 @@ from pipeline.run_context import RunContext, run_while_current
 from safety import autofix
 from safety.plan_risk import is_off_limits
 from workspace.mirror import Mirror
-from workspace.patches import path_rules
+from workspace.patches import refusals
 
 TEST_SECONDS = 120
 """For the test that shows a finding, where reviews run none any more."""
@@ -161,7 +159,7 @@ class Sorting:
             return FixOutcome(finding, FixState.done, texts.explain_passing(self._head))
         if is_protected and not self.is_alone:
             return _leave(finding, texts.explain_protected(finding))
-        if path_rules.find_mistake(finding.path) is not None:
+        if refusals.find_mistake(finding.path) is not None:
             return _leave(finding, texts.explain_unwritable(finding.path))
         found_at = await self._find_first_head(finding)
         old, now = await self._read(found_at, finding.path), await self._read(self._head, finding.path) or b""
@@ -181,7 +179,7 @@ class Sorting:
         if test is None or proof is None or proof.head_sha == self._head or configuration.testing.runner == "actions":
             return False
         seconds = float(configuration.review.proof_seconds or TEST_SECONDS)
-        tester = Tester(self.mirror, self.context.services.toolbox, configuration.commands)
+        tester = self.context.build_tester(self.mirror, configuration)
         running = run_reproduction(tester, self.change, test, seconds)
         said = await run_while_current(self.context.services, self.context.run, running)
         return said.outcome is ProofOutcome.refuted

@@ -9,9 +9,8 @@ from messages import instructions as texts
 from messages import pull_request
 from pipeline.context import Services
 from pipeline.issue.instruction.delivery import Proposal
-from pipeline.issue.instruction.proven_tests import ProvenTests, keep_proven, list_left_out
-from pipeline.issue.instruction.work import InstructionWork, Made
-from pipeline.issue.run_end import RunEnd
+from pipeline.issue.instruction.work import InstructionWork, Made, ProvenTests, keep_proven, list_left_out
+from pipeline.issue.status_comment import RunEnd
 from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
 

@@ -8,16 +8,15 @@ from domain.config.configuration import Configuration
 from domain.github.conversation import CommentKind, Remark, TextEdit
 from domain.github.pull_requests import PullRequest
 from domain.value import Value
-from memory.budgets import model_answers
 from memory.repositories import permits
-from memory.runs import instructions
-from messages import code_answers
+from memory.runs import instructions, model_answers
 from messages import commands as command_texts
+from messages import descriptions
 from messages import instructions as texts
 from pipeline.checkout import compare_with_base, fetch_commits, find_base
 from pipeline.context import Services
-from pipeline.gates.actor import is_trusted_app, load_actor
-from pipeline.gates.askers import drop_own, list_writers
+from pipeline.gates.actor import load_actor
+from pipeline.gates.authorship import drop_own, is_trusted_app, list_writers
 from pipeline.issue.instruction.brief import Brief, write_brief
 from pipeline.issue.issue_input import IssueRunInput, list_top_level, load_conventions
 from pipeline.publishing.instructions import Instruction
@@ -86,7 +85,7 @@ async def find_obstacle(context: RunContext, asked: Instruction) -> str:
         return texts.CODE_KEPT
     has_ok = await permits.has_ok(services.database, run.repository, run.number, live.head_sha)
     if not has_ok and needs_ok(live, review, run.repository.id) is not None:
-        return code_answers.refuse_without_ok(asked.asked.verb)
+        return descriptions.refuse_without_ok(asked.asked.verb)
     return ""
 
 

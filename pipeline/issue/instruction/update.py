@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from agents.coding.resolver import ConflictTask
-from domain.runs.conflicts import BesideEdit, Merge, Outside, ResolvedHunks, SideCommit, list_paths
 from domain.runs.run import Phase, ReasonCode, RunState
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
@@ -15,13 +14,22 @@ from pipeline.issue.instruction.conflict_resolver import ConflictResolver
 from pipeline.issue.instruction.delivery import Proposal, name_source, render_resolved
 from pipeline.issue.instruction.draft_tests import MergeTests, TestedDraft
 from pipeline.issue.instruction.start import Start
-from pipeline.issue.run_end import RunEnd
+from pipeline.issue.status_comment import RunEnd
 from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import enter_phase, leave_phase
-from safety.conflicts import JudgedHunk, judge, keep_from_agents
-from workspace.conflicts import list_side_commits, locate_beside, merge, read_outside, write_resolved
-from workspace.merges import commit_merge
+from safety.conflicts import (
+    BesideEdit,
+    JudgedHunk,
+    Merge,
+    Outside,
+    ResolvedHunks,
+    SideCommit,
+    judge,
+    keep_from_agents,
+    list_paths,
+)
+from workspace.conflicts import commit_merge, list_side_commits, locate_beside, merge, read_outside, write_resolved
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
 

@@ -1,30 +1,87 @@
-"""Plans an instruction, carries it out and tests what was made, on the code of its pull request."""
+"""Plans an instruction, carries it out, tests what was made, and has new tests proven before they are handed in."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from agents.llm.models import ModelTier, Unusable
 from agents.loop.loop import Done
-from domain.runs.patches import ChangeSet
+from agents.testing.reproduction.new_tests import NewTests, cut_tests, prove_new_tests
+from domain.runs.patches import MOST_FIXES, ChangedFile, ChangeSet, RequiredFix
 from domain.runs.plan import Plan, Planned, RatedPlan
 from domain.runs.run import Phase, ReasonCode, RunState
-from memory.runs import checkpoints
 from messages import instructions as texts
-from pipeline.issue.built_change import BuiltChange
 from pipeline.issue.contract_locks import ContractLocks
-from pipeline.issue.draft_commits import DraftCommits
+from pipeline.issue.draft_commits import BuiltChange, DraftCommits
 from pipeline.issue.implementation import Implementation
+from pipeline.issue.instruction.brief import measure_change
 from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
-from pipeline.issue.instruction.proven_tests import ProvenTests
 from pipeline.issue.instruction.start import Start
 from pipeline.issue.issue_input import PlannedIssue
-from pipeline.issue.plan_approval import approve_plan
-from pipeline.issue.planning import run_planner
-from pipeline.issue.protected_paths import GrantedPaths
-from pipeline.issue.run_end import RunEnd, end_unfinished
-from pipeline.run_context import RunContext
+from pipeline.issue.plan_approval import GrantedPaths, approve_plan
+from pipeline.issue.planning import load_plan, run_planner, save_plan
+from pipeline.issue.status_comment import RunEnd, end_unfinished
+from pipeline.run_context import RunContext, run_while_current
 from pipeline.runs.lifecycle import enter_phase, leave_phase
-from safety.plan_risk import is_small, list_grantable, needs_approval, rate_plan
+from safety.plan_risk import is_small, list_grantable, needs_approval
+
+_SECONDS = 600.0  # of the sandbox, for one proof
+
+
+@dataclass(frozen=True)
+class ProvenTests:
+    """The proof of what one ``/forge tests`` made.
+
+    :param context: of its run, whose head is the one on which it began.
+    """
+
+    context: RunContext
+    start: Start
+
+    async def run(self, tip: str) -> TestedDraft:
+        """What has to be mended before a commit is handed in; which other tests fail with it shows only then."""
+        proof = await self.prove(tip)
+        return TestedDraft(title="", to_fix=tuple(_list_to_fix(proof))[:MOST_FIXES], proof=proof)
+
+    async def prove(self, tip: str) -> NewTests:
+        """What the new tests of a commit show of the change."""
+        return await self.context.journal.step("prove the tests", self._prove, tip)
+
+    async def describe_coverage(self, tip: str) -> str:
+        """How much of the change's lines tests run, before and now; empty if that is not known."""
+        before = self.start.brief.coverage
+        if before is None:
+            return ""
+        return await self.context.journal.step("what tests run now", self._describe_coverage, tip)
+
+    # --- steps -------------------------------------------------------------------------------------------------
+
+    async def _prove(self, tip: str) -> NewTests:
+        context, base = self.context, self.start.brief.merge_base
+        mirror = await context.fetch_mirror()
+        changed = await mirror.change(context.run.head_sha, tip)
+        tester = context.build_tester(mirror, self.start.configuration)
+        proving = prove_new_tests(tester, base, context.run.head_sha, tip, list(changed.paths), _SECONDS)
+        return await run_while_current(context.services, context.run, proving)
+
+    async def _describe_coverage(self, tip: str) -> str:
+        context, before = self.context, self.start.brief.coverage
+        mirror = await context.fetch_mirror()
+        change = await mirror.change(self.start.brief.merge_base, context.run.head_sha)
+        now = await measure_change(context, self.start.configuration, mirror, change, tip)
+        if before is None or now is None:
+            return ""
+        return texts.describe_coverage(before.covered, now.covered, now.total)
+
+
+def _list_to_fix(proof: NewTests) -> Iterator[RequiredFix]:
+    for path in proof.unknown:
+        yield RequiredFix(path=path, rule=texts.UNPROVEN, message=texts.UNKNOWN_TESTS)
+    for path, why in proof.failing.items():
+        yield RequiredFix(path=path, rule=texts.UNPROVEN, message=texts.explain_failing(why))
+    for path, tests in proof.idle.items():
+        for test in tests:
+            message = texts.explain_idle(test.name)
+            yield RequiredFix(path=path, line=test.start or None, rule=texts.UNPROVEN, message=message)
 
 
 def _tell_nothing(_where: str) -> str:
@@ -79,9 +136,8 @@ class InstructionWork:
         planned = await self._plan()
         if isinstance(planned, RunEnd):
             return planned
-        named = (
-            list_grantable(planned.plan.plan, planned.configuration) if self.is_of_others else ()
-        )  # others name no protected files
+        # others name no protected files
+        named = list_grantable(planned.plan.plan, planned.configuration) if self.is_of_others else ()
         if named:
             return RunEnd(RunState.completed, ReasonCode.unchanged, texts.refuse_protected(named))
         needs = needs_approval(planned.plan.level) or not self._is_small(planned.plan.plan)
@@ -109,24 +165,17 @@ class InstructionWork:
 
     async def _plan(self) -> PlannedIssue | RunEnd:
         await enter_phase(self.context, Phase.planning)
-        plan = await self.context.journal.step("is it planned", self._load_plan)
-        if plan is None:
-            ended = await self._make_plan()
-            if ended is not None:
-                return ended
-            plan = await self.context.journal.step("is it planned", self._load_plan)
-            assert plan is not None  # it was saved
-        return PlannedIssue(self.start.input, plan)
+        plan = await self.context.journal.step("is it planned", load_plan, self.context) or await self._make_plan()
+        return plan if isinstance(plan, RunEnd) else PlannedIssue(self.start.input, plan)
 
-    async def _make_plan(self) -> RunEnd | None:
-        """How the run ends, if the planner made no plan."""
+    async def _make_plan(self) -> RatedPlan | RunEnd:
+        """The plan, or how the run ends without one."""
         model = self.context.services.models.choose(ModelTier.strong)
         if isinstance(model, Unusable):
             return RunEnd(RunState.completed, ReasonCode.unchanged, texts.refuse_no_model(model.reason))
         match await run_planner(self.context, self.start.input, None, model):
             case Done(Planned(plan=Plan() as plan)):
-                await self.context.journal.step("keep the plan", self._save_plan, plan)
-                return None
+                return await self._keep_plan(plan)
             case Done(Planned(nothing_to_do=str() as why)):
                 text = texts.report_unchanged(why, "", await self.context.load_cost())
                 return RunEnd(RunState.completed, ReasonCode.unchanged, text)
@@ -137,14 +186,10 @@ class InstructionWork:
             case unfinished:
                 return await end_unfinished(self.context, unfinished)
 
-    async def _load_plan(self) -> RatedPlan | None:
-        return await checkpoints.load_plan(self.context.database, self.context.run)
-
-    async def _save_plan(self, plan: Plan) -> None:
+    async def _keep_plan(self, plan: Plan) -> RatedPlan:
         areas = self.start.brief.areas
         plan = plan.model_copy(update={"allowed_areas": areas}) if areas else plan
-        rated = rate_plan(plan, self.start.configuration.paths)
-        await checkpoints.save_plan(self.context.database, self.context.run, rated, self.context.now())
+        return await self.context.journal.step("keep the plan", save_plan, self.context, self.start.configuration, plan)
 
     def _is_small(self, plan: Plan) -> bool:
         """Whether it is carried out before people saw its plan."""
@@ -181,3 +226,27 @@ class InstructionWork:
         if not built.whole.files:
             return TestedDraft(title="")
         return await (self.proofs or self.tests).run(built.tip)
+
+
+def keep_proven(change: ChangeSet, proof: NewTests) -> ChangeSet:
+    """What is handed in: the files that are proven, without their tests that show nothing, and what they use."""
+    unproven = {*proof.failing, *proof.idle, *proof.unknown} - {*proof.proven}
+    kept = [_cut(file, proof) for file in change.files if file.path not in unproven]
+    return ChangeSet(files=tuple(kept) if proof.proven else ())
+
+
+def _cut(file: ChangedFile, proof: NewTests) -> ChangedFile:
+    tests = proof.idle.get(file.path, ())
+    if not tests or file.after is None:
+        return file
+    return file.model_copy(update={"after": cut_tests(file.after.decode(), tests).encode()})
+
+
+def list_left_out(proof: NewTests) -> dict[str, str]:
+    """The names of the tests and files that are not handed in, each with the reason as a clause."""
+    idle = [(path, test.name) for path, tests in proof.idle.items() for test in tests]
+    return {
+        **dict.fromkeys(proof.unknown, texts.UNKNOWN),
+        **{path: texts.explain_failed(why) for path, why in proof.failing.items()},
+        **{name if name.startswith(path) else f"{path}::{name}": texts.IDLE for path, name in idle},
+    }

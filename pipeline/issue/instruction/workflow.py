@@ -6,21 +6,18 @@ from dataclasses import replace
 from domain.errors import ForgeError
 from domain.gates import Gate
 from domain.runs.run import ReasonCode, RunState
-from memory.gates import gates
 from memory.runs import instructions
 from messages import instructions as texts
 from pipeline.gates.ask import show_gates
-from pipeline.issue.instruction.addressed import tell_end
-from pipeline.issue.instruction.awaited_checks import keep_awaited, look_at_own
-from pipeline.issue.instruction.delivery import ChangeTests, Delivered, Delivery, Proposal
+from pipeline.issue.instruction.delivery import ChangeTests, Delivered, Delivery, Proposal, keep_commit, prepare_undo
 from pipeline.issue.instruction.fixing import FixWork
+from pipeline.issue.instruction.kept_commits import keep_awaited, look_at_own, tell_end
 from pipeline.issue.instruction.proposing import prepare_proposal, render_trailer
 from pipeline.issue.instruction.start import Start, find_obstacle, find_start
-from pipeline.issue.instruction.undo import keep_commit, prepare_undo
 from pipeline.issue.instruction.update import BaseUpdate
 from pipeline.issue.instruction.work import InstructionWork, Made
 from pipeline.issue.red_checks import RedChecks, run_again_once
-from pipeline.issue.run_end import RunEnd
+from pipeline.issue.status_comment import RunEnd
 from pipeline.publishing.instructions import (
     Instruction,
     answer_instruction,
@@ -166,7 +163,7 @@ class InstructionRun(RunWorkflow):
         if ended.asked:
             await self._journal.step("keep the question", keep_question, self._services, self._run, ended.asked)
         await self._journal.step("answer", answer_instruction, self._services, self._run, ended.text)
-        await self._journal.step("finish", self._finish, ended)
+        await self._journal.step("finish", self._settle, ended.state, ended.reason, ended.detail)
         await self._journal.step("what became of all", tell_end, self._services, self._run)
         self._is_over = True
         return ended.reason.value
@@ -178,12 +175,6 @@ class InstructionRun(RunWorkflow):
         await self._move(RunState.running)
         await show_gates(self._services, self._run)  # an answer may have started this execution
         return await instructions.find_earlier(self._services.database, self._run) is None
-
-    async def _finish(self, ended: RunEnd) -> None:
-        services, run = self._services, self._run
-        if await gates.void(services.database, run.id, (), "settled", services.clock.now()):
-            await show_gates(services, run)
-        await self._move(ended.state, ended.reason, ended.detail)
 
     async def _show_waiting(self, gate: Gate) -> None:
         """Its own comment shows it; a review thread says where that is."""

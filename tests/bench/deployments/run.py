@@ -23,8 +23,8 @@ import yaml
 from domain.commands import Sender
 from domain.deployments.deployment import Cause, Deployment, DeploymentState
 from domain.runs.run import ReasonCode, RepositoryRef, RunState
+from memory import gates
 from memory.deployments import deployments
-from memory.gates import gates
 from memory.runs import runs
 from simulator import User
 from simulator.state import PullRequest, Repository

@@ -30,8 +30,8 @@ from domain.review.findings import Finding, Layer
 from domain.review.identity import follow
 from domain.review.review import LayerReport, Review
 from pipeline.publishing.reviews import choose_inline
-from safety.review_update import is_gone
 from safety.risk import PullRequestAuthor
+from safety.suppression import is_gone
 from tests.bench.wild.play import LocalMirror
 from workspace.sandbox.worker_pool import WorkerLimits, WorkerPool
 

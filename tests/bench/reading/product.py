@@ -30,7 +30,7 @@ from domain.review.findings import RawFinding
 from domain.review.reading import Outline
 from domain.text.redaction import redact_outgoing
 from tests.bench.reading.entry import Entry
-from tests.bench.related.symbols import find_by_symbols
+from tests.bench.reading.related import find_by_symbols
 from tests.unit.workspace.remotes import Author
 from workspace.diff import DiffLimits
 from workspace.git import Git

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from agents.review.avoidance.comparison import find_avoidance
+from agents.review.avoidance import find_avoidance
 from agents.review.checks.inputs import is_machine_made
 from domain.paths import is_source
 from domain.review.avoidance import Avoidance

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.review.avoidance.comparison import find_avoidance
+from agents.review.avoidance import find_avoidance
 from domain.review.avoidance import AvoidanceKind
 
 SKIPPED, IGNORED, VACUOUS = (

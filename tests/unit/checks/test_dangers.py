@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.review.checks.dangers.scanner import BY_RULE, TABLE, scan
+from agents.review.checks.dangers.rules import BY_RULE, TABLE, scan
 from agents.review.checks.rule_texts import Danger
 from agents.toolbox import Toolbox
 from tests.unit.checks.building import Versions

@@ -1,6 +1,6 @@
 import pytest
 
-from agents.review.checks.fixes import Edit, merge_edits
+from agents.review.checks.fingerprints import Edit, merge_edits
 from domain.review.findings import Fix
 
 TEXT = "import os\nimport sys\nx = 'ä' ;y = 2\nlast"

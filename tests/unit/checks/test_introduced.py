@@ -4,7 +4,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.review.checks.baseline import find_introduced
+from agents.review.checks.results import find_introduced
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from tests.unit.checks.building import file_change
 

@@ -7,11 +7,11 @@ import pytest
 
 from agents.review.checks.linters import MOST_FILES
 from agents.toolbox import Toolbox
-from domain.config.review import Linter
+from domain.config.sections import Linter
 from domain.review.findings import Layer
 from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import check_files, sarif
-from workspace.temporary import temporary_folder
+from workspace.safe_copy import temporary_folder
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

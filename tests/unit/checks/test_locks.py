@@ -6,10 +6,9 @@ from urllib.parse import quote
 import pytest
 from inline_snapshot import snapshot
 
-from agents.review.checks.locks.archives import is_python_archive
 from agents.review.checks.locks.check import ComparedLocks
 from agents.review.checks.locks.comparison import compare
-from agents.review.checks.locks.entries import UnreadableLock, holds_credential
+from agents.review.checks.locks.entries import UnreadableLock, holds_credential, is_python_archive
 from agents.review.checks.locks.formats import read_entries
 from messages.review_details import render_locks
 from tests.rendering import find_active, to_visible_text

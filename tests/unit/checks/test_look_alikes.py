@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from agents.review.checks.file_names import find_deceiving, list_doubles
+from agents.review.checks.hidden_text import find_deceiving, list_doubles
 from agents.syntax.hidden_text import find_hidden_text
 from agents.toolbox import Toolbox
 from domain.review.findings import Severity

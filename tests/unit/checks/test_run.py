@@ -7,9 +7,9 @@ from hashlib import sha512
 
 import pytest
 
-from agents.review.checks.run import search_commits
+from agents.review.checks.credentials import search_commits
 from agents.toolbox import Toolbox
-from domain.config.review import Linter
+from domain.config.sections import Linter
 from domain.github.pull_requests import DependencyChange, Vulnerability
 from domain.review.findings import Finding, Fix, Layer, Severity
 from safety.containment import CodeOrigin

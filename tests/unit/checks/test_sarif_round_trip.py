@@ -6,7 +6,7 @@ import math
 import pytest
 
 from agents.review.checks import sarif as reader
-from bot.cli import sarif as writer
+from bot.cli import review_output as writer
 from domain.review.findings import Category, Severity
 from tests.unit.checks.findings import FINDINGS
 

@@ -3,8 +3,8 @@
 import pytest
 
 from agents.review.checks.secrets import scan
+from domain.text.credential_shapes import SERVICE_TOKENS
 from domain.text.redaction import redact
-from domain.text.service_tokens import SERVICE_TOKENS
 from tests.unit.checks.credentials import BEGIN, HEX, JWT, REAL, UPPER, draw
 from tests.unit.checks.service_tokens import TOKENS
 

@@ -8,7 +8,7 @@ import pytest
 from agents.review.checks import suppressions
 from agents.review.checks.inputs import list_checked_files
 from agents.toolbox import Toolbox
-from domain.config.review import Linter
+from domain.config.sections import Linter
 from domain.review.findings import Layer
 from safety.containment import CodeOrigin
 from tests.unit.checks.building import Versions, change_of

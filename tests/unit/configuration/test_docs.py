@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from bot.reference import commands, conditions, pages, protected
-from bot.reference.sample import PAGES
-from domain.config import schema
+from bot import reference
+from bot.reference import PAGES
+from domain.config import configuration
 
 DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_pages_are_up_to_date() -> None:
     """Run ``make docs`` if this fails."""
-    assert (DOCS / "configuration.md").read_text(encoding="utf-8") == pages.markdown()
-    assert (DOCS / "forge.schema.json").read_text(encoding="utf-8") == pages.json_schema()
-    assert (DOCS / "protected.md").read_text(encoding="utf-8") == protected.markdown()
+    assert (DOCS / "configuration.md").read_text(encoding="utf-8") == reference.render_configuration()
+    assert (DOCS / "forge.schema.json").read_text(encoding="utf-8") == reference.json_schema()
+    assert (DOCS / "protected.md").read_text(encoding="utf-8") == reference.render_protected()
     gates = (DOCS / "gates.md").read_text(encoding="utf-8")
-    assert gates == conditions.put_names(gates)
-    assert (DOCS / "commands.md").read_text(encoding="utf-8") == commands.markdown()
+    assert gates == reference.put_names(gates)
+    assert (DOCS / "commands.md").read_text(encoding="utf-8") == reference.render_commands()
 
 
 @pytest.mark.parametrize(
@@ -37,11 +37,11 @@ def test_pages_are_up_to_date() -> None:
 )
 def test_what_an_entry_holds_is_on_the_page_that_is_named(place: tuple[str | int, ...], page: str) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
-    assert [key for key in schema.list_keys(place) if not re.search(rf"\b{key}\b[`:]", text)] == []
+    assert [key for key in configuration.list_keys(place) if not re.search(rf"\b{key}\b[`:]", text)] == []
 
 
 def test_the_schema_knows_places() -> None:
-    assert schema.list_keys(["review", "linters", 0]) == ["name", "run", "paths", "files"]
-    assert schema.list_keys(["gates", "any_name"])[:2] == ["phase", "when"]
-    assert schema.find_node(["review", "nothing"]) is None
-    assert schema.find_node(["preset", "deeper"]) is None
+    assert configuration.list_keys(["review", "linters", 0]) == ["name", "run", "paths", "files"]
+    assert configuration.list_keys(["gates", "any_name"])[:2] == ["phase", "when"]
+    assert configuration.find_node(["review", "nothing"]) is None
+    assert configuration.find_node(["preset", "deeper"]) is None

@@ -3,7 +3,7 @@
 import pytest
 
 from domain.config.configuration import Configuration, Labels
-from domain.config.review import Forks, Paths, ReviewSettings
+from domain.config.sections import Forks, Paths, ReviewSettings
 from domain.github.pull_requests import PullRequest
 from safety.eligibility import asks_for_run, find_exclusion, is_included, needs_ok, nothing_left
 

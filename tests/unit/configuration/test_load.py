@@ -7,7 +7,7 @@ import pytest
 
 from domain.config.configuration import Configuration, Preset
 from domain.config.presets import build
-from domain.config.review import ReadMode
+from domain.config.sections import ReadMode
 from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized, Unavailable
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.reference import sample
+from bot.reference import render_sample
 from domain.config.configuration import Configuration, Preset
-from domain.config.mistakes import MAX_MISTAKES
 from domain.config.presets import Values
-from domain.config.review import Forks
+from domain.config.sections import Forks
+from domain.config.values import MAX_MISTAKES
 from pipeline.config.parsing import parse
 from tests.unit.configuration.files import paths_of
 
@@ -20,7 +20,7 @@ def _list_mistakes(text: str) -> list[tuple[int, int, str, str, str]]:
 
 
 def test_the_sample_of_the_contract_says_the_defaults_and_names_every_key() -> None:
-    parsed = parse(sample.yaml().encode())
+    parsed = parse(render_sample().encode())
     assert parsed.mistakes == ()
     assert parsed.configuration == Configuration()
     every = paths_of(Configuration().model_dump())

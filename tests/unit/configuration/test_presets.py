@@ -2,10 +2,9 @@
 
 import pytest
 
-from domain.config.configuration import Configuration, Preset
-from domain.config.contradictions import find_contradictions
+from domain.config.configuration import Configuration, Preset, find_contradictions
 from domain.config.presets import PRESETS, Values, apply_ceilings, build, build_conservative, merge, tighten
-from domain.config.review import ReadMode
+from domain.config.sections import ReadMode
 
 
 @pytest.mark.parametrize("preset", Preset)

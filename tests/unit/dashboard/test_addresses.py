@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from bot.dashboard.addresses import choose_target, explain_setup, find_own_origin, is_own_host
+from bot.dashboard.sign_in import choose_target, explain_setup, find_own_origin
 from bot.dashboard.visit import build_address, build_github_address
 from bot.settings import Settings
 from domain.runs.run import RepositoryRef
@@ -103,7 +103,7 @@ def test_the_own_origin_is_set_or_that_of_this_machine(public: str, host: str, o
     ],
 )
 def test_only_names_of_its_own_are_answered(public: str, listens: str, host: str, is_own: bool) -> None:
-    assert is_own_host(settings(public_url=public, host=listens), host) is is_own
+    assert settings(public_url=public, host=listens).is_own_host(host) is is_own
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.dashboard.charts import draw_trend
-from bot.dashboard.rendering import clean, load_style, render, show_figure, style_address
+from bot.dashboard.figures import draw_trend
 from bot.dashboard.runs import parse_number
 from bot.dashboard.site import PAGES
-from bot.dashboard.visit import Page
-from bot.pages.templates import mark_code
-from messages.metrics import describe_age
+from bot.dashboard.visit import Page, clean, load_style, render, show_figure, style_address
+from bot.pages import mark_code
+from messages.audit import describe_age
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 TEMPLATES = Path(__file__).parents[3] / "bot" / "dashboard" / "templates"

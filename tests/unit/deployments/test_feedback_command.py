@@ -6,7 +6,7 @@ import hmac
 import pytest
 
 from bot.cli import feedback
-from domain.deployments.feedback import AnomalyReport
+from domain.deployments.problems import AnomalyReport
 from domain.errors import UnknownName
 from memory.db.engine import Database
 from memory.deployments import feedback_tokens, problems

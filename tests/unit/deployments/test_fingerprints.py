@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from domain.deployments.feedback import AnomalyReport, fingerprint_stack, make_fingerprint
+from domain.deployments.problems import AnomalyReport, fingerprint_stack, make_fingerprint
 from domain.deployments.stack import Frame, parse_stack
 
 PYTHON = """\

@@ -5,8 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from domain.deployments.feedback import ErrorReport
-from domain.deployments.problems import MOST_ISSUES, MOST_OPEN
+from domain.deployments.problems import MOST_ISSUES, MOST_OPEN, ErrorReport
 from memory.db.engine import Database
 from memory.deployments import feedback_tokens, problems
 from memory.deployments.problems import RecordedReport, TooManyProblems

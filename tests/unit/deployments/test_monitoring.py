@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from domain.deployments.feedback import AnomalyReport, ErrorReport, make_fingerprint
-from domain.deployments.monitoring.alerts import hear_alerts
-from domain.deployments.monitoring.heard import MOST_PARTS, Heard
-from domain.deployments.monitoring.sentry import hear_sentry
-from domain.deployments.monitoring.telemetry import hear_telemetry
+from domain.deployments.alerts import MOST_PARTS, Heard, hear_alerts, hear_telemetry
+from domain.deployments.problems import AnomalyReport, ErrorReport, make_fingerprint
+from domain.deployments.sentry import hear_sentry
 from tests.world.monitoring_payloads import alertmanager, grafana, otlp_logs, otlp_traces, sentry_event, sentry_issue
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)

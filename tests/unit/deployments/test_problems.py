@@ -15,8 +15,8 @@ from domain.deployments.problems import (
 )
 from domain.deployments.stack import Frame
 from domain.review.changes import Change, ChangeStatus, FileChange, Hunk
+from safety.eligibility import BURST, ReportAllowance, take_report
 from safety.learning_screening import screen_lesson
-from safety.review_quota import BURST, ReportAllowance, take_report
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 CLOSED = IssueFacts(is_open=False, closed_at=NOON - timedelta(hours=2))

@@ -1,6 +1,6 @@
 """The table of checks: everything that speaks of them derives from its rows."""
 
-from domain.review.checks import CHECKS, CheckName
+from domain.review.reading import CHECKS, CheckName
 
 
 def test_each_check_has_a_row() -> None:

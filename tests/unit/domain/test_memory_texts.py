@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from inline_snapshot import snapshot
 
-from domain.memories.memory import Archived, Memory, MemoryKind, Origin
+from domain.memories import Archived, Memory, MemoryKind, Origin
 from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding
 from domain.review.suppression import SuppressedFinding, SuppressionReason

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta, timezone
 
-from domain.text.phrases import format_day, format_moment, name_count, name_some
+from domain.text.escaping import format_day, format_moment, name_count, name_some
 from messages.deliveries import describe_rewritten
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from domain.gates import Choice
 from domain.review.avoidance import Avoidance, AvoidanceKind
+from domain.runs.patches import RequiredFix, list_required_fixes
 from domain.runs.recovery import (
     AFTER_GUIDANCE,
     MOST_ATTEMPTS,
@@ -21,7 +22,6 @@ from domain.runs.recovery import (
     select_counted,
     select_related,
 )
-from domain.runs.task_result import RequiredFix, list_required_fixes
 from tests.unit.domain.recoveries import ELSEWHERE, ORDER, SKIPPED, catch
 from tests.unit.domain.recoveries import build_attempt as attempt
 

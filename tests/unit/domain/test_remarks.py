@@ -3,7 +3,7 @@
 import pytest
 
 from domain.review.findings import Category, Finding, Fix, Layer, Severity
-from domain.review.inline_comments import MOST_FIXABLE, MOST_TOPICS, group_remarks, split_topics
+from domain.review.review import MOST_FIXABLE, MOST_TOPICS, group_remarks, split_topics
 from messages import inline_comments as comment_texts
 
 

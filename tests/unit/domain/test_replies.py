@@ -10,8 +10,8 @@ from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding
 from domain.review.review import Conclusion, Decision, Review, Risk, RiskLevel
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
-from domain.slash.commands import Problem, SlashMistake
-from domain.slash.verbs import Verb
+from domain.slash import Problem, SlashMistake
+from domain.verbs import Verb
 from domain.verdicts import Reason
 from handlers.slash import read
 from messages import commands as command_texts
@@ -90,7 +90,6 @@ ALL = {
     "paused": command_texts.confirm_pause(2),
     "already paused": command_texts.already_paused(HOSTILE),
     "unpaused": command_texts.UNPAUSED,
-    "not available": command_texts.not_available(Verb.more),
     "pull requests only": command_texts.only_on_pull_requests(Verb.review),
     "cannot ask": command_texts.cannot_ask(HOSTILE),
     "went wrong": command_texts.report_failure(HOSTILE),
@@ -118,7 +117,6 @@ def test_nothing_in_an_answer_acts(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (command_texts.not_available(Verb.more), snapshot("`/forge continue` is not available yet.")),
         (
             command_texts.refuse(_refuse(RefusalCode.role), "ann"),
             snapshot("Refused: `/forge review` needs the role write; `ann` has triage."),

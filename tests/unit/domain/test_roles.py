@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from domain.review.findings import Category, Finding, Layer, Severity
+from messages.feedback import confirm_hint
 from messages.inline_comments import render_comment
-from messages.thread_replies import confirm_hint
 
 ROOT = Path(__file__).parents[3]
 ROLES = "(?:read|triage|write|maintain|admin)"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from domain.github.deliveries import EventSnapshot, is_stale
+from domain.github.installations import EventSnapshot, is_stale
 from domain.github.pull_requests import PullRequest
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from domain.review.anchors import Anchor
+from domain.review.findings import Anchor
 
 CODE = """\
 def pay(prices, rates):

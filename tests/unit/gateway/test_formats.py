@@ -1,7 +1,6 @@
 """The formats of OpenAI and Anthropic as functions: what is read, what is written, and what is refused."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,7 +23,6 @@ from domain.text.redaction import redact_outgoing
 from tests.unit.gateway.forge import MESSAGE, QUESTION, call_tool, say
 
 ANY = WireRequest("any", [], ModelRequestParameters())
-Parse = Callable[[bytes], WireRequest]
 
 
 def openai(*messages: Any, **more: Any) -> WireRequest:

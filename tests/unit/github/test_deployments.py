@@ -8,7 +8,7 @@ import pytest
 import respx
 
 from domain.errors import Forbidden, NotFound, Unauthorized, Unavailable, Unprocessable
-from domain.github.deployments import HostDeployment, HostDeploymentState
+from domain.github.checks import HostDeployment, HostDeploymentState
 from tests.unit.github.kit import API, BEGAN, HEAD, REPO, Kit, in_turn
 
 AT = "/repos/acme/app"

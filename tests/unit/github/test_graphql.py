@@ -6,7 +6,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from bot.github.graphql import address
+from bot.github.request import find_graphql_address
 from domain.errors import Forbidden, ForgeError, NotFound, RateLimited, Unavailable, Unprocessable
 from tests.unit.github.kit import REPO, Kit, in_turn
 
@@ -42,7 +42,7 @@ def _error(kind: str | None, message: str = "No", data: object = None) -> httpx.
     ],
 )
 def test_where_graphql_is(api_url: str, expected: str) -> None:
-    assert address(api_url) == expected
+    assert find_graphql_address(api_url) == expected
 
 
 async def test_values_travel_beside_the_query(kit: Kit) -> None:

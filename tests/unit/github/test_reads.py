@@ -5,7 +5,7 @@ import asyncio
 import httpx
 import pytest
 
-from bot.github.etags import EtagCache
+from bot.github.client import EtagCache
 from bot.github.transport import Answer
 from domain.errors import CodeHostError, NotFound, Unavailable, Unprocessable
 from tests.unit.github.kit import API, OTHER_INSTALLATION, REPO, Kit, in_turn, pull

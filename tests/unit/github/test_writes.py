@@ -12,9 +12,17 @@ import pytest
 
 from bot.github.pacing import Write, WriteLanes
 from domain.errors import LeftOut, NotFound, RateLimited, Unavailable, Unprocessable
-from domain.github.importance import Importance, use_importance
 from domain.github.pull_requests import DraftReview, InlineComment
-from safety.write_rates import CONTENT_BURST, CONTENT_INTERVAL, Rate, WritesSpent, WriteTurn, take_turn
+from safety.github_limits import (
+    CONTENT_BURST,
+    CONTENT_INTERVAL,
+    Importance,
+    Rate,
+    WritesSpent,
+    WriteTurn,
+    take_turn,
+    use_importance,
+)
 from tests.unit.github.kit import API, BEGAN, HEAD, OTHER_INSTALLATION, REPO, Kit, MovableClock, in_turn
 
 REVIEWS = "/repos/acme/app/pulls/1/reviews"

@@ -7,8 +7,8 @@ import pytest
 
 from domain.commands import ChangesRequested, ExecuteComment, Ignored, ReadReply, RecordThread, Sender
 from domain.github.conversation import CommentKind, CommentRef
-from domain.slash.commands import Dismiss, PlainCommand, Problem, SlashMistake
-from domain.slash.verbs import Verb
+from domain.slash import Dismiss, PlainCommand, Problem, SlashMistake
+from domain.verbs import Verb
 from handlers import translate
 from tests.unit.handlers.payloads import ANN, APP_ID, BOB, FORGE, HEAD, issue_comment, review, review_comment, thread
 

@@ -7,9 +7,9 @@ import pytest
 
 from domain.commands import FollowForcedPush, Ignored, ReadMemoryFile
 from domain.github.commits import Push, Pusher
-from domain.memories.memory_file import PATH
+from domain.text.memory_file import PATH
 from handlers import find_pushes, translate
-from handlers.push import MOST_COMMITS
+from handlers.repository import MOST_COMMITS
 from tests.unit.handlers.payloads import ANN
 
 OTHER: dict[str, Any] = {"added": ["a.py"], "removed": [], "modified": [f"docs/{PATH}"]}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bot.github.registration import load_manifest
 from domain.commands import EndInstallation, EndPullRequest, Ignored, Repeat, ReviewCheckedHead, ReviewPullRequest
 from domain.runs.run import Trigger
-from handlers import HANDLERS, translate
+from handlers import EVENTS, translate
 from tests.unit.handlers.examples import APP_ID, EXAMPLES, WRONG
 
 EXPECTED = {
@@ -67,7 +67,7 @@ EXPECTED = {
 
 def test_every_event_that_the_app_asks_for_is_used() -> None:
     to_every_app = {"installation", "installation_repositories"}
-    assert set(HANDLERS) == {*load_manifest()["default_events"], *to_every_app}
+    assert set(EVENTS) == {*load_manifest()["default_events"], *to_every_app}
 
 
 def test_every_example_is_expected() -> None:
@@ -186,7 +186,7 @@ def test_a_part_that_is_missing_or_of_another_kind(name: str) -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_t_w14_a_body_of_another_event(name: str) -> None:
     """The signature does not cover the event's name: under another one a body does nothing."""
-    for event in HANDLERS.keys() - {name.split()[0]}:
+    for event in EVENTS.keys() - {name.split()[0]}:
         found = translate(event, EXAMPLES[name], APP_ID)
         assert isinstance(found, Ignored), event
         assert found.reason in {"not_of_this_event", "incomplete_payload"}, event

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.commands import COMMAND, ExecuteComment
-from domain.slash.commands import (
+from domain.slash import (
     LONGEST_TEXT,
     MOST_COMMANDS,
     SLASH,
@@ -45,8 +45,8 @@ from domain.slash.commands import (
     WriteChangelog,
     WriteTests,
 )
-from domain.slash.verbs import SUBJECTS, VERBS, Verb, VerbRow
 from domain.text.escaping import strip_invisible
+from domain.verbs import SUBJECTS, VERBS, Verb, VerbRow
 from handlers import translate
 from handlers.slash import read
 from tests.unit.handlers.payloads import APP_ID, issue_comment

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.slash.commands import PlainCommand, SlashMistake
-from domain.slash.verbs import Verb
+from domain.slash import PlainCommand, SlashMistake
+from domain.verbs import Verb
 from handlers.slash import read
 
 STATUS = (PlainCommand(verb=Verb.status),)

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from agents.coding.draft_steps import list_edits
-from agents.coding.implementer import ImplementationTask, build_agent, build_assignment, load_instructions
-from agents.loop.tools.run_command import (
+from agents.coding.implementer import ImplementationTask, build_agent, build_assignment, list_edits, load_instructions
+from agents.loop.tools.edits import (
     MAX_COMMANDS,
     CommandEnd,
     CommandsUnavailable,
@@ -15,8 +14,8 @@ from agents.loop.tools.run_command import (
     could_not_run,
     make_run_command,
 )
-from agents.loop.tools.tool import ToolOutcome, call_tool
-from agents.loop.turns import CompletedTurn, Result, ToolUse, Turn
+from agents.loop.tools.tool import Result, call_tool
+from agents.loop.turns import CompletedTurn, ToolUse, Turn
 from agents.review.layers import CheckedChange
 from domain.config.limits import AllowedCommands, split_line
 from domain.review.findings import Severity
@@ -43,7 +42,7 @@ def ends(status: int | None = 0, printed: str = "", change: ChangeSet = NO_CHANG
     return execute
 
 
-async def run(execute: Execute, line: str = "python x.py", *, says_words: bool = True) -> ToolOutcome:
+async def run(execute: Execute, line: str = "python x.py", *, says_words: bool = True) -> Result:
     tool = make_run_command(execute, ALLOWED, redact=redact, says_words=says_words)
     return await call_tool([tool], "run_command", {"command": line})
 

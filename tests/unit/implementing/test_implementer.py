@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agents.coding.draft_steps import list_edits
-from agents.coding.implementer import DoneTask, ImplementationTask, build_content, load_instructions
-from agents.loop.turns import CompletedTurn, Result, ToolUse, Turn
+from agents.coding.implementer import DoneTask, ImplementationTask, build_content, list_edits, load_instructions
+from agents.loop.tools.tool import Result
+from agents.loop.turns import CompletedTurn, ToolUse, Turn
+from domain.runs.patches import RequiredFix, Worked, find_mistakes
 from domain.runs.plan import Plan
-from domain.runs.task_result import RequiredFix, Worked, find_mistakes
 from tests.unit.planning.plans import plan, task
 
 PLAN = plan(task(), task("T2", "T1"), task("T3"))

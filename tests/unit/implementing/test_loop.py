@@ -5,15 +5,14 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from agents.coding.draft_steps import OnDraft
-from agents.coding.implementer import ImplementationTask, build_content, load_instructions
+from agents.coding.implementer import ImplementationTask, OnDraft, build_content, load_instructions
 from agents.llm.scripted import Reply, ScriptedModel, Uses
 from agents.loop.loop import Agent, Done, Use, run_agent
 from agents.loop.tools.edits import make_edit_tools
 from agents.loop.tools.files import make_file_tools
-from agents.loop.tools.tool import Tool, ToolOutcome, call_tool
+from agents.loop.tools.tool import Result, Tool, call_tool
 from agents.loop.turns import Assignment, CompletedTurn, Turn, take_turn
-from domain.runs.task_result import Worked, find_mistakes
+from domain.runs.patches import Worked, find_mistakes
 from domain.text.redaction import redact
 from tests.purses import OpenPurse
 from tests.unit.implementing.drafts import AREAS, EDIT, begin_draft
@@ -37,7 +36,7 @@ def tools(draft: Draft) -> tuple[Tool, ...]:
     return (*make_file_tools(draft.snapshot, never_send=(), redact=redact), *make_edit_tools(draft, redact=redact))
 
 
-async def call(draft: Draft, name: str, **arguments: object) -> ToolOutcome:
+async def call(draft: Draft, name: str, **arguments: object) -> Result:
     return await call_tool(tools(draft), name, arguments)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from agents.loop.tools.edits import make_edit_tools
-from agents.loop.tools.run_tests import MAX_RUNS, make_run_tests
 from agents.loop.tools.tool import Tool, call_tool
+from agents.loop.tools.verification import MAX_RUNS, make_run_tests
 from domain.runs.testing import CaseOutcome, CommandResult, TestCase, TestRun
 from domain.text.redaction import redact
 from tests.unit.implementing.drafts import EDIT, begin_draft

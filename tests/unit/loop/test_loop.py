@@ -14,12 +14,11 @@ from pydantic import BaseModel
 from agents.llm.client import RetryPolicy
 from agents.llm.scripted import Fails, Says, ScriptedModel, Uses
 from agents.loop.loop import MAX_SILENT_TURNS, MAX_USES, Agent, Done, Stopped, Stuck, run_agent
-from agents.loop.tools.tool import Tool, ToolMistake
+from agents.loop.tools.tool import Result, Tool, ToolMistake
 from agents.loop.turns import (
     DROPPED,
     Assignment,
     CompletedTurn,
-    Result,
     ToolUse,
     Turn,
     digest_turn,

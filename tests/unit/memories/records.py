@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from ulid import ULID
 
-from domain.memories.memory import Memory, MemoryKind, Origin, Scope
+from domain.memories import Memory, MemoryKind, Origin, Scope
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.learned import memories

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.prompts import load_prompt
-from domain.memories.memory import Memory, MemoryKind, Origin
+from domain.memories import Memory, MemoryKind, Origin
 from safety.learning_screening import Learning, LearningDecision, ShownToModel, screen_learnings
 from tests.rows import NOON
 

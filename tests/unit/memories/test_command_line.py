@@ -11,12 +11,11 @@ from bot.cli import memory as remembered
 from bot.cli.memory import MemoryOptions, MemoryText
 from domain.errors import ForgeError, UnknownName
 from domain.events import EventType
-from domain.memories.memory import Archived, Memory, MemoryKind, Use
+from domain.memories import Archived, Memory, MemoryKind, Use
+from memory import ledger
 from memory.db.engine import Database
-from memory.db.tables.findings import FeedbackRow
-from memory.db.tables.learned import RecallRow
+from memory.db.tables.repositories import FeedbackRow, RecallRow
 from memory.learned import memories
-from memory.ledger import ledger
 from memory.repositories import configurations
 from memory.repositories.configurations import ConfigurationScope
 from tests.rows import NOON, run_row, settings

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.memories import memory as memories
-from domain.memories.memory import Archived, Origin, Use
+from domain import memories
+from domain.memories import Archived, Origin, Use
 from tests.rows import NOON
 from tests.unit.memories.records import WEEK, build_rated
 

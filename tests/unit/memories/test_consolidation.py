@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from domain.events import EventType
-from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Scope, Use
+from domain.memories import Archived, Memory, MemoryKind, Origin, Scope, Use
+from memory import ledger
 from memory.db.engine import Database
-from memory.db.tables.learned import MemoryUseRow
+from memory.db.tables.repositories import MemoryUseRow
 from memory.learned import consolidation, memories
-from memory.ledger import ledger
 from safety.memory_consolidation import PATTERN, ConsolidationPlan, LiveMemory, plan_consolidation, to_pattern
 from tests.rows import NOON
 from tests.unit.memories.records import WEEK, build_numbered

@@ -7,14 +7,13 @@ import pytest
 from sqlalchemy import select
 
 from domain.events import EventType
-from domain.ids import new_id
-from domain.memories.memory import Archived, Memory, MemoryKind, Origin
-from domain.memories.memory_file import MemoryFileEntry
+from domain.memories import Archived, Memory, MemoryKind, Origin
 from domain.review.feedback import FeedbackStatement
+from domain.text.memory_file import MemoryFileEntry
+from domain.value import new_id
 from memory.db.engine import Database
-from memory.db.tables.ledger import EventRow
-from memory.findings import feedback
-from memory.learned import catalogue, memories, memory_file, recall, reflections, remember
+from memory.db.tables.runs import EventRow
+from memory.learned import catalogue, feedback, memories, memory_file, recall, reflections
 from safety.learning_screening import MOST_PROPOSED, Learning, LearningDecision
 from safety.memory_consolidation import plan_eviction
 from tests.rows import NOON, run_row
@@ -80,22 +79,22 @@ async def test_what_a_person_says_takes_the_place_of_the_least_certain(database:
     for each in (least, pinned):
         await memories.add(database, each)
     said = _build_pinned(3)
-    assert await remember.learn(database, SHOP, 1, said, CAROL, "comment 3", 2) == (said, True)
+    assert await catalogue.learn(database, SHOP, 1, said, CAROL, "comment 3", 2) == (said, True)
     assert await _live(database) == {"Number 2.", "Number 3."}
     assert await _list_evicted(database) == [(least.id, str(SHOP.id))]
     found = await memories.find(database, least.id)
     assert found is not None
     assert found.archived_why is Archived.crowded
 
-    assert await remember.learn(database, SHOP, 1, _build_pinned(4), CAROL, "comment 4", 2) is None
+    assert await catalogue.learn(database, SHOP, 1, _build_pinned(4), CAROL, "comment 4", 2) is None
     repeated = said.model_copy(update={"id": new_id()})
-    assert await remember.learn(database, SHOP, 1, repeated, CAROL, "comment 3", 2) == (said, True)
+    assert await catalogue.learn(database, SHOP, 1, repeated, CAROL, "comment 3", 2) == (said, True)
     assert await _live(database) == {"Number 2.", "Number 3."}
 
 
 async def test_two_at_once_do_not_pass_the_last_place(database: Database) -> None:
     said = [_build_pinned(number) for number in range(1, 7)]
-    learned = [remember.learn(database, SHOP, 1, each, CAROL, f"comment {each.id}", 3) for each in said]
+    learned = [catalogue.learn(database, SHOP, 1, each, CAROL, f"comment {each.id}", 3) for each in said]
     assert (await asyncio.gather(*learned)).count(None) == 3
     assert len(await _live(database)) == 3
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.memories.memory_file import LARGEST, MOST_MEMORIES, MemoryFileEntry, parse
+from domain.text.memory_file import LARGEST, MOST_MEMORIES, MemoryFileEntry, parse
 from messages.memory_file import render_broken
 
 GOOD = """\

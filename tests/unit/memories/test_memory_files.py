@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from domain.memories.memory import Archived
-from domain.memories.memory_file import MemoryFileEntry
+from domain.memories import Archived
 from domain.runs.run import RepositoryRef
+from domain.text.memory_file import MemoryFileEntry
 from memory.db.engine import Database
 from memory.learned import memories, memory_file
 from memory.learned.memory_file import FileChanges, FileState

@@ -4,9 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from domain.memories import ranking
-from domain.memories.memory import Memory
-from domain.memories.ranking import RecalledMemory
+from domain import memories
+from domain.memories import Memory, RecalledMemory
 from tests.rows import NOON
 from tests.unit.memories.records import build_rated
 
@@ -24,17 +23,17 @@ from tests.unit.memories.records import build_rated
         ("y" * 41 + " cart", ("cart",)),
         ("車 größe", ("größe", "車")),
         ('cart"* OR (\0)', ("cart",)),
-        ("cart " + "z" * ranking.READ + " till", ("cart",)),
+        ("cart " + "z" * memories.READ + " till", ("cart",)),
     ],
 )
 def test_terms(text: str, terms: tuple[str, ...]) -> None:
-    assert ranking.extract_terms(text) == terms
+    assert memories.extract_terms(text) == terms
 
 
 def test_terms_are_few_and_the_same_whatever_their_order() -> None:
     words = [f"word{'x' * (number % 7)}{number}" for number in range(300)]
-    assert len(ranking.extract_terms(" ".join(words))) == ranking.MOST_TERMS
-    assert ranking.extract_terms(" ".join(words)) == ranking.extract_terms(" ".join(reversed(words)))
+    assert len(memories.extract_terms(" ".join(words))) == memories.MOST_TERMS
+    assert memories.extract_terms(" ".join(words)) == memories.extract_terms(" ".join(reversed(words)))
 
 
 @pytest.mark.parametrize(
@@ -48,20 +47,20 @@ def test_terms_are_few_and_the_same_whatever_their_order() -> None:
     ],
 )
 def test_places_by_words(holders: list[str], places: dict[str, int]) -> None:
-    assert ranking.rank_by_words(holders) == places
+    assert memories.rank_by_words(holders) == places
 
 
 def test_only_the_best_have_a_place_and_the_newest_of_equals() -> None:
-    many = {f"{number:03}": 1.0 for number in range(ranking.CANDIDATES + 9)}
-    found = ranking.rank_by_worth({**many, "best": 2.0})
-    assert len(found) == ranking.CANDIDATES
+    many = {f"{number:03}": 1.0 for number in range(memories.CANDIDATES + 9)}
+    found = memories.rank_by_worth({**many, "best": 2.0})
+    assert len(found) == memories.CANDIDATES
     assert found["best"] == 1
     assert "009" not in found
     assert found["010"] == 2
 
 
 def test_what_several_rankings_name_comes_before_what_one_does() -> None:
-    scores = ranking.fuse_rankings([{"a": 1, "b": 2}, {"b": 2}, {}])
+    scores = memories.fuse_rankings([{"a": 1, "b": 2}, {"b": 2}, {}])
     assert scores["b"] > scores["a"]
     assert scores["a"] == pytest.approx(1 / 61)
 
@@ -77,7 +76,7 @@ def test_what_several_rankings_name_comes_before_what_one_does() -> None:
     ],
 )
 def test_weights(confidence: float, pinned: bool, age: timedelta, weight: float) -> None:
-    assert ranking.compute_weight(build_rated(confidence, pinned=pinned), NOON + age) == pytest.approx(weight)
+    assert memories.compute_weight(build_rated(confidence, pinned=pinned), NOON + age) == pytest.approx(weight)
 
 
 def test_the_best_are_in_order_and_still_hold() -> None:
@@ -86,6 +85,6 @@ def test_the_best_are_in_order_and_still_hold() -> None:
 
     found = {"a": (0.5, 0.02), "b": (1.0, 0.01), "c": (0.1, 1.0), "d": (0.5, 0.02)}
     recalled = [RecalledMemory(build_memory(name, sure), score) for name, (sure, score) in found.items()]
-    assert [each.memory.id for each in ranking.select_best(recalled, NOON, 2)] == ["d", "a"]
+    assert [each.memory.id for each in memories.select_best(recalled, NOON, 2)] == ["d", "a"]
     alike = [RecalledMemory(each.memory, 0.01) for each in recalled]
-    assert [each.memory.id for each in ranking.select_best(alike, NOON, 9)] == ["b", "d", "a"]
+    assert [each.memory.id for each in memories.select_best(alike, NOON, 9)] == ["b", "d", "a"]

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select, text
 
-from domain.memories import memory as rules
-from domain.memories.memory import Archived, Memory, MemoryKind, Scope, Use
+from domain import memories as rules
+from domain.memories import Archived, Memory, MemoryKind, Scope, Use
 from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Connection, Database
-from memory.db.tables.learned import MemoryRow, RecallRow
+from memory.db.tables.repositories import MemoryRow, RecallRow
 from memory.learned import memories
 from memory.learned import recall as recalls
 from memory.learned.recall import RecallQuery, mark_helped, note, recall, settle

@@ -8,9 +8,9 @@ from operator import mul
 import pytest
 from sqlalchemy import func, select, update
 
-from domain.memories.memory import Archived, Memory, Scope
+from domain.memories import Archived, Memory, Scope
 from memory.db.engine import Database
-from memory.db.tables.learned import MemoryVectorRow
+from memory.db.tables.repositories import MemoryVectorRow
 from memory.learned import memories, vectors
 from memory.learned.recall import RecallQuery, recall
 from memory.learned.vectors import Vector, compute_similarity

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from domain.memories.memory import Archived, Use
+from domain.memories import Archived, Use
 from memory.db.engine import Database
 from memory.learned import memories
 from tests.rows import NOON

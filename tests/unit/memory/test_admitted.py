@@ -4,10 +4,9 @@ from datetime import UTC, datetime
 
 from domain.commands import Repeat
 from domain.runs.run import RepositoryRef, Trigger
-from memory.budgets import model_answers
 from memory.db.engine import Database
 from memory.reports import pages, retention
-from memory.runs import runs
+from memory.runs import model_answers, runs
 from memory.runs.runs import Candidate
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -3,8 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from memory.db.announcements import Announcer, listen
 from memory.db.engine import sync_engine
+from memory.db.postgresql import Announcer, listen
 from tests.databases import create_database, drop_database, restart_server
 
 PATIENCE = 60.0

@@ -3,7 +3,7 @@
 from domain.runs.coverage import BaseCoverage
 from domain.runs.testing import Coverage, FileCoverage
 from memory.db.engine import Database
-from memory.runs import checkpoints, runs, tested_bases
+from memory.runs import checkpoints, runs
 from tests.rows import NOON, run_row
 
 BASE = BaseCoverage(
@@ -20,15 +20,15 @@ async def test_it_is_found_by_repository_and_key(database: Database) -> None:
     first, second = await runs.get(database, "first"), await runs.get(database, "second")
     assert first is not None
     assert second is not None
-    assert await tested_bases.find_coverage(database, 10, "key") is None
-    await tested_bases.save_coverage(database, first, "key", BASE, NOON)
-    await tested_bases.save_coverage(database, first, "key", BaseCoverage(commit="c" * 40), NOON)  # a repeated step
-    assert await tested_bases.find_coverage(database, 10, "key") == BASE
-    assert await tested_bases.find_coverage(database, 10, "other") is None
-    assert await tested_bases.find_coverage(database, 11, "key") is None
+    assert await checkpoints.find_coverage(database, 10, "key") is None
+    await checkpoints.save_coverage(database, first, "key", BASE, NOON)
+    await checkpoints.save_coverage(database, first, "key", BaseCoverage(commit="c" * 40), NOON)  # a repeated step
+    assert await checkpoints.find_coverage(database, 10, "key") == BASE
+    assert await checkpoints.find_coverage(database, 10, "other") is None
+    assert await checkpoints.find_coverage(database, 11, "key") is None
     newer = BASE.model_copy(update={"coverage": None})
-    await tested_bases.save_coverage(database, second, "key", newer, NOON)
-    assert await tested_bases.find_coverage(database, 10, "key") == newer
+    await checkpoints.save_coverage(database, second, "key", newer, NOON)
+    assert await checkpoints.find_coverage(database, 10, "key") == newer
     assert await checkpoints.load_baseline(database, first) is None
     await checkpoints.purge(database, [10])
-    assert await tested_bases.find_coverage(database, 10, "key") is None
+    assert await checkpoints.find_coverage(database, 10, "key") is None

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memory.db.engine import Database
-from memory.deliveries.command_counts import claim_notice, count_comment
+from memory.deliveries.deliveries import claim_notice, count_comment
 from tests.databases import Backend, create_database, drop_database
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -11,9 +11,9 @@ from sqlalchemy import text
 
 from domain.errors import DatabaseUnavailable
 from domain.events import Event, EventType
+from memory import ledger
 from memory.db.engine import PLANNED_ONCE, Connection, Database, insert_new
 from memory.db.tables.repositories import RepositoryRow
-from memory.ledger import ledger
 from tests.databases import Backend, create_database, drop_database
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import text
 
 from domain.errors import DatabaseUnavailable
-from memory.db.dedicated_connection import DedicatedConnection
 from memory.db.engine import begin, sync_engine
+from memory.db.postgresql import DedicatedConnection
 from tests.databases import create_database, drop_database
 from tests.threats.outages import disconnect
 

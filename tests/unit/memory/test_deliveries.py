@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.ids import new_id
+from domain.value import new_id
 from memory.db.engine import Database, begin, sync_engine
 from memory.deliveries import deliveries
 from memory.deliveries.deliveries import ReceivedDelivery, build_replay_guid, classify_reason, list_failures

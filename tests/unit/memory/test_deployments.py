@@ -13,10 +13,10 @@ from domain.deployments.health import Health, StageHealth
 from domain.events import EventType
 from domain.review.review import RiskLevel
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
+from memory import ledger
 from memory.db.engine import Database
 from memory.deployments import deployments
 from memory.deployments.deployments import DeploymentOrder
-from memory.ledger import ledger
 from memory.runs import runs
 from memory.runs.runs import Candidate
 

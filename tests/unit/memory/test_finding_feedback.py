@@ -2,16 +2,16 @@
 
 from datetime import timedelta
 
-from domain.ids import new_id
-from domain.memories.memory import Archived, Memory
+from domain.memories import Archived, Memory
 from domain.review.feedback import FeedbackStatement
 from domain.review.findings import Finding, Layer
 from domain.review.suppression import UptakeRecord
 from domain.runs.run import RepositoryRef
+from domain.value import new_id
+from memory import findings
 from memory.db.engine import Database
-from memory.db.tables.findings import FindingRow
-from memory.findings import feedback, findings
-from memory.learned import memories
+from memory.db.tables.repositories import FindingRow
+from memory.learned import feedback, memories
 from tests.rows import NOON, run_row
 from tests.unit.memories.records import build_rated
 from tests.unit.memory.dismissed_findings import CAROL, SHOP, build_finding

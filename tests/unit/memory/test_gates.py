@@ -16,11 +16,9 @@ from domain.gates import Gate, GateDecision, GateRequest, GateState
 from domain.money import BudgetExtension
 from domain.runs.run import Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.verdicts import Reason
+from memory import gates, ledger, reservations
 from memory.db.engine import Database
-from memory.db.tables.money import BudgetRow
-from memory.gates import gates
-from memory.ledger import ledger
-from memory.reservations import reservations
+from memory.db.tables.runs import BudgetRow
 from memory.runs import runs
 from memory.runs.runs import Candidate
 

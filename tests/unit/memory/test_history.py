@@ -7,15 +7,14 @@ from sqlalchemy import select, update
 
 from domain.events import EventType
 from domain.runs.run import Phase
-from memory.budgets import model_answers
-from memory.budgets.model_answers import RecordedToolUse
+from memory import call_facts, ledger
+from memory.call_facts import RunCallFacts
 from memory.db.engine import Connection, Database
-from memory.db.tables.money import AnswerRow
-from memory.ledger import ledger
-from memory.reservations import call_facts
-from memory.reservations.call_facts import RunCallFacts
+from memory.db.tables.runs import AnswerRow
+from memory.runs import model_answers
+from memory.runs.model_answers import RecordedToolUse
 from safety.breakers import RunTransition
-from safety.loop_detection import Iteration, to_step
+from safety.guards import Iteration, to_step
 from tests.rows import active_run
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -5,9 +5,10 @@ from datetime import timedelta
 from domain.commands import Repeat, Sender
 from domain.events import EventType
 from domain.runs.run import RepositoryRef, Trigger
+from memory import ledger
 from memory.db.engine import Database
-from memory.ledger import audit, ledger
-from memory.ledger.audit import EventFilter
+from memory.reports import audit
+from memory.reports.audit import EventFilter
 from memory.runs import runs
 from memory.runs.runs import Candidate
 from tests.rows import NOON, delivery_row

@@ -7,7 +7,7 @@ from domain.commands import Sender
 from domain.config.configuration import Ladder
 from domain.runs.run import RepositoryRef, Run
 from memory.db.engine import Database
-from memory.db.tables.findings import FeedbackRow, FindingRow, GateRow
+from memory.db.tables.repositories import FeedbackRow, FindingRow, GateRow
 from memory.db.tables.runs import RunRow
 from memory.repositories import automation_level
 from safety.automation_level import RUNS_NEEDED, HumanDecision, LevelChange, RunRecord, evaluate

@@ -1,10 +1,10 @@
 """What pages list is of their own repository: gates, memories, changes of the level."""
 
 from domain.events import EventType
-from domain.memories.memory import Archived
+from domain.memories import Archived
+from memory import ledger
 from memory.db.engine import Database
 from memory.learned import memories
-from memory.ledger import ledger
 from memory.reports import memory_pages, pages
 from memory.reports.memory_pages import MemoryFilter
 from memory.reports.pages import PageKey, list_level_changes

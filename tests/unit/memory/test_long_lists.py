@@ -7,11 +7,10 @@ from sqlalchemy import insert
 from ulid import ULID
 
 from memory.db.engine import Database
-from memory.db.tables.findings import FindingRow
-from memory.db.tables.ledger import EventRow
-from memory.ledger import audit
-from memory.ledger.audit import EventFilter
-from memory.reports import finding_pages
+from memory.db.tables.repositories import FindingRow
+from memory.db.tables.runs import EventRow
+from memory.reports import audit, finding_pages
+from memory.reports.audit import EventFilter
 from memory.reports.finding_pages import FindingFilter, FindingOutcome
 from memory.reports.pages import PageKey
 from tests.rows import run_row

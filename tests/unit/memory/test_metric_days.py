@@ -11,12 +11,10 @@ from ulid import ULID
 
 from domain.runs.metrics import WEEK, Series, build_series, find_end_of_day
 from memory.db.engine import Database
-from memory.db.tables.findings import FeedbackRow, FindingRow
-from memory.db.tables.ledger import IS_AUDITED, EventRow, MetricDayRow
-from memory.db.tables.runs import RunRow
+from memory.db.tables.repositories import FeedbackRow, FindingRow
+from memory.db.tables.runs import IS_AUDITED, EventRow, MetricDayRow, RunRow
 from memory.reports import metric_days
-from memory.reports.metric_facts import load_settled
-from memory.reports.metric_queries import ReportPeriod
+from memory.reports.metric_facts import ReportPeriod, load_settled
 from memory.reports.metrics import load_moving, load_weekly
 from messages.audit import SAFETY_EVENTS
 from tests.rows import run_row, spend_row

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from domain.github.importance import Importance
 from memory.db.engine import Database
 from memory.process.rate_limits import reserve_write
-from safety.write_rates import Rate
+from safety.github_limits import Importance, Rate
 from tests.databases import Backend, create_database, drop_database
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -14,12 +14,9 @@ from domain.github.installations import RepositoryOverview, Welcome, WelcomeWay
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, TableRow
 from memory.db.tables.deliveries import CommandCountRow, DeliveryRow
-from memory.db.tables.findings import GateRow
-from memory.db.tables.learned import MemoryRow
-from memory.db.tables.ledger import EventRow
-from memory.db.tables.money import AnswerRow, BudgetRow, CircuitRow, SpendRow
-from memory.db.tables.runs import CheckpointRow, OutboxRow, RunRow
-from memory.deliveries import command_counts
+from memory.db.tables.repositories import GateRow, MemoryRow
+from memory.db.tables.runs import AnswerRow, BudgetRow, CheckpointRow, CircuitRow, EventRow, OutboxRow, RunRow, SpendRow
+from memory.deliveries import deliveries
 from memory.reports import retention
 from memory.reports.retention import BATCH
 from memory.repositories import addresses, automation_level, configurations, permits, welcomes
@@ -152,7 +149,7 @@ async def test_each_kind_has_its_time(repository: int, days: float, left: dict[s
 
 async def test_who_commented_is_known_for_an_hour(database: Database) -> None:
     for guid, minutes in (("old", 61), ("new", 59)):
-        await command_counts.count_comment(database, guid, SHOP, 2, NOON - timedelta(minutes=minutes))
+        await deliveries.count_comment(database, guid, SHOP, 2, NOON - timedelta(minutes=minutes))
     assert await retention.remove(database, {}, NOON) == {"commanded": 1}
     await retention.forget_repositories(database, [SHOP])
     async with database.transaction() as session:

@@ -7,8 +7,8 @@ import pytest
 from domain.events import EventType
 from domain.money import MICRO
 from domain.runs.run import RunState
+from memory import ledger
 from memory.db.engine import Database
-from memory.ledger import ledger
 from memory.reports import pages
 from memory.reports.pages import PageKey, RunFilter
 from tests.rows import NOON, run_row, spend_row

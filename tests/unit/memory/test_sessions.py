@@ -5,7 +5,7 @@ from datetime import timedelta
 from memory.db.engine import Database
 from memory.process import sessions
 from memory.process.sessions import DashboardSession
-from safety.sessions import LONGEST, MOST_SESSIONS, MOST_SIGN_INS
+from safety.authorization import LONGEST, MOST_SESSIONS, MOST_SIGN_INS
 from tests.rows import NOON
 from tests.unit.memories.records import SHOP
 

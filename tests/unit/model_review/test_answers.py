@@ -9,6 +9,7 @@ from agents.llm.ask import ModelAnswer, Question, ask
 from agents.llm.scripted import ScriptedModel
 from agents.prompts import load_prompt
 from agents.review.effort import EFFORTS
+from agents.review.model.answers import RULES
 from agents.review.model.layer import (
     EarlierFinding,
     Report,
@@ -20,10 +21,8 @@ from agents.review.model.layer import (
     read_earlier_verdicts,
 )
 from agents.review.model.related import RelatedCode
-from agents.review.model.rules import RULES
 from domain.review.avoidance import CERTAIN
-from domain.review.consequences import Harm, MetBy, grade
-from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.findings import Category, Harm, Layer, MetBy, RawFinding, Severity, grade
 from domain.review.reading import Effort
 from tests.purses import OpenPurse
 from tests.unit.checks.building import change_of

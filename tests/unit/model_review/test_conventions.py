@@ -9,6 +9,7 @@ from agents.llm.ask import ModelAnswer
 from agents.llm.prices import estimate
 from agents.prompts import load_prompt
 from agents.prompts.conventions import ConventionText, WrittenConventions, choose, find_home, parse, render_conventions
+from agents.review.model.answers import CONVENTION
 from agents.review.model.conventions import CodeRule
 from agents.review.model.layer import (
     CodeRules,
@@ -23,7 +24,6 @@ from agents.review.model.layer import (
     keep_confirmed,
     keep_rules,
 )
-from agents.review.model.rules import CONVENTION
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from tests.unit.checks.building import change_of
 

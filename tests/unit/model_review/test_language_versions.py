@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.review.model.language_versions import find_version_lines, list_version_files
+from agents.review.model.related import find_version_lines, list_version_files
 
 
 @pytest.mark.parametrize(

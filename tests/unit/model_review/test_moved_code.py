@@ -7,10 +7,10 @@ from agents.llm.ask import ModelAnswer
 from agents.llm.scripted import ScriptedModel
 from agents.review.model.layer import QuestionPlan, ReadingLimits, build_questions
 from agents.review.model.moved_code import find_moves
-from domain.config.review import ReviewSettings
+from domain.config.sections import ReviewSettings
 from domain.text.redaction import redact_outgoing
-from pipeline.review.model_part import build_model_part
 from pipeline.review.question_plan import PreparedQuestions
+from pipeline.review.reading import build_model_part
 from tests.unit.checks.building import Versions, change_of
 
 PAY = """\

@@ -13,10 +13,9 @@ from agents.review.model.proof import (
     soften_unshown,
 )
 from agents.testing.reproduction.place import TestPlace
-from domain.config.review import IfUnshown
+from domain.config.sections import IfUnshown
 from domain.review.avoidance import AvoidanceKind
-from domain.review.findings import Category, Finding, Layer, Severity
-from domain.review.proof import Proof, ProofOutcome
+from domain.review.findings import Category, Finding, Layer, Proof, ProofOutcome, Severity
 from domain.runs.testing import Framework
 from domain.text.redaction import redact_outgoing
 from messages.proofs import PASSES, render_proof

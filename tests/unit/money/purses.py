@@ -3,7 +3,7 @@
 from domain.money import Limits
 from domain.runs.run import Phase, RepositoryRef, Run, RunState, Trigger
 from memory.db.engine import Database
-from memory.reservations.reservations import PhaseBudget
+from memory.reservations import PhaseBudget
 from tests.clock import MovableClock
 
 DEAR = Limits()

@@ -7,9 +7,9 @@ from domain.config.limits import Breakers, ErrorRateBreaker
 from domain.events import EventType
 from domain.money import CallOutcome, Limits, Receipt, Refusal, Reservation
 from domain.runs.run import Phase
+from memory import ledger
 from memory.db.engine import Database
-from memory.ledger import ledger
-from memory.reservations.reservations import PhaseBudget
+from memory.reservations import PhaseBudget
 from tests.clock import MovableClock
 from tests.unit.money.purses import build_run
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from domain.money import BudgetExtension, CallOutcome, Limits, Receipt, Refusal
 from domain.runs.run import Phase
-from memory.budgets import budgets
+from memory import reservations
 from memory.db.engine import Database
-from memory.reservations import reservations
+from memory.repositories import budgets
 from tests.accounts import find_discrepancies, find_overruns
 from tests.unit.money.purses import build_purse, build_run
 

@@ -20,13 +20,12 @@ from domain.money import (
     to_micro,
 )
 from domain.runs.run import Phase
-from memory.budgets import budgets
+from memory import ledger, reservations
+from memory.call_facts import RunCallFacts
 from memory.db.engine import Connection, Database
-from memory.db.tables.money import BudgetRow
-from memory.ledger import ledger
-from memory.reservations import reservations
-from memory.reservations.call_facts import RunCallFacts
-from memory.reservations.reservations import PhaseBudget
+from memory.db.tables.runs import BudgetRow
+from memory.repositories import budgets
+from memory.reservations import PhaseBudget
 from tests.accounts import find_discrepancies
 from tests.clock import MovableClock
 from tests.unit.money.purses import DEAR, build_purse, build_run

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.notify_targets import load_notify_targets
+from bot.operator_files import load_notify_targets
 from domain.errors import ConfigurationError
 from domain.notices import NoticeFormat, sign
 

@@ -5,13 +5,12 @@ from typing import Any, get_args
 
 import pytest
 
-from domain.config.notify import EventPattern
+from domain.config.sections import EventPattern
 from domain.events import Event, EventType
 from domain.notices import NOTICED, NoticeFormat, NoticeSeverity, NoticeTarget, NoticeType, chooses
 from domain.runs.run import RepositoryRef, Trigger
-from memory.gates.gates import parse_gate
-from messages.notice_formats import defuse, render
-from messages.notices import build_notice, build_test, sum_up
+from memory.gates import parse_gate
+from messages.notices import build_notice, build_test, defuse, render, sum_up
 from tests.rows import NOON, active_run, gate_row
 
 RUN = active_run("01J00000000000000000ABCDEF")

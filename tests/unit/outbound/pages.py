@@ -15,8 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from bot.addresses import Resolve
-from bot.outbound.allowance import Allowance
-from bot.outbound.client import LIMITS, OutboundClient, OutboundLimits
+from bot.outbound import LIMITS, Allowance, OutboundClient, OutboundLimits
 
 Write = Callable[[asyncio.StreamWriter], Awaitable[None]]
 LOCAL = Allowance.parse("127.0.0.0/8, ::1")

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.outbound.allowance import Allowance
-from bot.outbound.client import LIMITS, OutboundLimits
+from bot.outbound import LIMITS, Allowance, OutboundLimits
 from domain.errors import OutboundError, OutboundFailed, OutboundRefused
 from tests.unit.outbound.pages import (
     Names,

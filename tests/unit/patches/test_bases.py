@@ -10,7 +10,7 @@ from tests.unit.patches.building import Git, hunk, new_file
 from workspace import git
 from workspace.objects import Objects
 from workspace.patches import patching
-from workspace.patches.errors import PatchRefused
+from workspace.patches.refusals import PatchRefused
 from workspace.patches.tree import load_tree
 from workspace.patches.validation import judge
 

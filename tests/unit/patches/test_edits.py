@@ -5,7 +5,7 @@ import pytest
 from domain.runs.patches import Areas
 from tests.unit.patches.building import apply_change, tree
 from workspace.patches.edits import Replacement, TextEdit, WrittenFile, build_change
-from workspace.patches.errors import PatchRefused
+from workspace.patches.refusals import PatchRefused
 from workspace.patches.validation import judge
 
 FILES = {

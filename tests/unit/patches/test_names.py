@@ -4,9 +4,8 @@ import pytest
 
 from domain.paths import fold_path
 from tests.unit.patches.building import new_file, tree
-from workspace.patches.errors import PatchRefused
 from workspace.patches.patching import parse
-from workspace.patches.path_rules import find_mistake, is_git
+from workspace.patches.refusals import PatchRefused, find_mistake, is_git
 
 BAD = [
     "",

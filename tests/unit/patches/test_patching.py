@@ -6,8 +6,8 @@ import pytest
 
 from domain.runs.patches import ChangeSet, PatchLimits
 from tests.unit.patches.building import Git, apply_change, hunk, new_file, tree
-from workspace.patches.errors import PatchRefused
 from workspace.patches.patching import parse
+from workspace.patches.refusals import PatchRefused
 
 FILES = {
     "x": b"1\n2\n3\n4\n5\n",

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from domain.runs.patches import Areas
 from tests.unit.patches.building import Files, Git, apply_change, tree, with_difflib
-from workspace.patches.errors import PatchRefused
 from workspace.patches.patching import parse
-from workspace.patches.path_rules import find_mistake
+from workspace.patches.refusals import PatchRefused, find_mistake
 from workspace.patches.validation import judge
 
 LINES = st.sampled_from(

@@ -17,7 +17,7 @@ from memory.db.engine import Database, Engine, begin, sync_engine
 from memory.deliveries import deliveries, pushes
 from memory.deliveries.deliveries import ReceivedDelivery
 from pipeline.deliveries.intake import Intake
-from pipeline.durable.workflows import DELIVERY
+from pipeline.durable.queues import DELIVERY
 from pipeline.worker.queues import build_client
 from tests.threats.outages import disconnect, outage
 

@@ -6,8 +6,8 @@ import pytest
 
 from memory.db.engine import Database
 from memory.runs import waits
-from pipeline.worker import lookout
-from pipeline.worker.lookout import Lookout
+from pipeline.worker import sweeps
+from pipeline.worker.sweeps import Lookout
 from tests.clock import MovableClock
 
 
@@ -64,4 +64,4 @@ async def test_on_sqlite_what_another_process_writes_is_seen(database: Database,
     assert not await post.lookout.is_time()
     await waits.add(database, "workflow", post.clock.now(), "ended by a command of the terminal")
     assert await post.lookout.is_time() is (database.dialect == "sqlite")
-    assert lookout.AWAKE > 1  # seconds between two looks
+    assert sweeps.AWAKE > 1  # seconds between two looks

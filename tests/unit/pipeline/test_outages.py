@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError, InternalError, OperationalError, Programm
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from memory.db.engine import is_outage
-from pipeline.durable.steps import call_dbos
+from pipeline.durable.journal import call_dbos
 
 
 def _sqlite(code: int) -> DBAPIError:

@@ -10,7 +10,7 @@ import pytest
 from dbos import _dbos  # pyright: ignore[reportPrivateUsage]
 from dbos._queue import queue_worker_thread  # not exported
 
-from pipeline.worker.queue_alarms import QueueAlarm
+from pipeline.worker.queues import QueueAlarm
 
 POLLING = 0.01
 PATIENCE = 30.0

@@ -11,7 +11,7 @@ from domain.runs.run import Run
 from memory.db.engine import Database
 from memory.db.tables.runs import PullRequestRow
 from memory.process import halts
-from pipeline.publishing.progress import ProgressUpdates
+from pipeline.publishing.publisher import ProgressUpdates
 from tests.rows import NOON, run_row
 
 LASTS = 0.05
@@ -60,7 +60,7 @@ async def test_only_the_newest_that_lasts_is_said(database: Database, run: Run) 
     for word in ("one", "two", "three"):
         telling.post_later(said.build_write(word))
     assert said.words == []
-    await asyncio.sleep(LASTS * 6)
+    await said.wait_for("three")
     assert said.words == ["three begins", "three"]
 
 

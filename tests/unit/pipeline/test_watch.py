@@ -7,11 +7,10 @@ import pytest
 from domain.config.configuration import Configuration
 from domain.events import EventType
 from domain.runs.run import Phase
-from memory.budgets import model_answers
-from memory.budgets.model_answers import RecordedToolUse
+from memory import call_facts, ledger
 from memory.db.engine import Connection, Database
-from memory.ledger import ledger
-from memory.reservations import call_facts
+from memory.runs import model_answers
+from memory.runs.model_answers import RecordedToolUse
 from pipeline.model_calls.guards import CallGuards
 from tests.rows import active_run
 

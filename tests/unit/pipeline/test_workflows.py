@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.durable.workflows import (
+from pipeline.durable.queues import (
     ANSWER,
     AUTOMATE,
     CLOSE_RUN,

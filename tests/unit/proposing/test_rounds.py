@@ -13,8 +13,8 @@ from domain.runs.next_step import (
     next_step,
     would_repeat,
 )
+from domain.runs.patches import RequiredFix
 from domain.runs.run import Phase
-from domain.runs.task_result import RequiredFix
 
 HEAD = "b" * 40
 OPEN = PullRequestState(is_open=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from safety.loop_detection import Iteration
+from safety.guards import Iteration
 
 History = Sequence[Iteration]
 

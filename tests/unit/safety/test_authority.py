@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from domain.gates import STANDARD_GATES, StandardGate
-from domain.slash.commands import SLASH, Approve, AskReview, Deploy, Dismiss, Level, Rollback, SlashCommand
-from domain.slash.verbs import Verb
+from domain.slash import SLASH, Approve, AskReview, Deploy, Dismiss, Level, Rollback, SlashCommand
+from domain.verbs import Verb
 from handlers.slash import read_line
 from safety.authorization import (
     ROLES,

@@ -3,7 +3,7 @@
 import pytest
 
 from messages.checkpoints import describe_exceeded, render_exceeded
-from safety.checkpoint_limits import ExceededLimit, KeepingFacts, KeepingProblem, find_exceeded
+from safety.notices import ExceededLimit, KeepingFacts, KeepingProblem, find_exceeded
 
 SLOW = (0.2, 2.1, 2.2, 3.44)
 HELD_UP = (0.0, 0.6, 0.7, 0.8)

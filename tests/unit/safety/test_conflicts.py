@@ -2,9 +2,20 @@
 
 import pytest
 
-from domain.runs.conflicts import BesideEdit, ConflictHunk, ResolvedHunk, ResolvedHunks, edit_beside
 from domain.runs.testing import CaseOutcome, CommandResult, Framework, TestCase, TestRun
-from safety.conflicts import Kept, Side, SideTests, find_broken, find_mistakes, judge
+from safety.conflicts import (
+    BesideEdit,
+    ConflictHunk,
+    Kept,
+    ResolvedHunk,
+    ResolvedHunks,
+    Side,
+    SideTests,
+    edit_beside,
+    find_broken,
+    find_mistakes,
+    judge,
+)
 
 HUNK = ConflictHunk(number=1, path="a.py", line=1, before="one\ntwo\n", branch="one\ntwo\nmine\n", base="one\ntheirs\n")
 

@@ -11,14 +11,13 @@ from domain.deployments.deployment import Cause
 from domain.gates import GateRequest
 from domain.verdicts import Reason
 from safety.allowed_actions import Action, ActionFacts, allows
-from safety.deployment_gates import (
+from safety.avoidance_gates import (
     HOLD,
     PRODUCTION,
     STAGING,
     explain_cause,
+    request_deployment,
     request_hold,
-    request_production,
-    request_staging,
 )
 
 SHA = "a" * 40
@@ -27,12 +26,12 @@ WHY = Reason(code="deployment.merge", text="carol merged it")
 
 def _ask_production(**more: str) -> GateRequest:
     about = {"environment": "production", "sha": SHA, "run_id": "01A"} | more
-    return request_production(Configuration(), **about, reasons=[WHY], shows="shown")
+    return request_deployment(PRODUCTION, Configuration(), **about, reason=WHY, shows="shown")
 
 
 def _ask_staging() -> GateRequest:
     allowed = allows(0, Action.staging_deploy, ActionFacts(risk=None, touches_protected=True))
-    return request_staging(Configuration(), "staging", SHA, "01A", allowed.reason, "shown")
+    return request_deployment(STAGING, Configuration(), "staging", SHA, "01A", allowed.reason, "shown")
 
 
 def _ask_hold(*, is_production: bool, subject: tuple[str, ...] = ("01A", "step 5"), **gates: Any) -> GateRequest:

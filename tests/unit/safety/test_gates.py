@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from domain.config.configuration import Configuration
-from domain.config.gates import GateSettings
 from domain.config.limits import ProjectPaths
+from domain.config.sections import GateSettings
 from domain.gates import Gate, GateDecision, GateRequest, GateState
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, LayerReport, Review, Risk, RiskLevel

@@ -5,7 +5,7 @@ import pytest
 from domain.review.changes import SkippedFile
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, LayerReport, Review, Risk, RiskLevel, ToolRun
-from safety.review_update import is_gone
+from safety.suppression import is_gone
 
 
 def build_finding(rule: str = "ruff/F821", mark: str = "1", trail: str = "t", layer: Layer = Layer.static) -> Finding:

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from domain.config.limits import Guards
-from safety.guards import Guard, GuardLimits, TaskKind, check, limits_of
-from safety.loop_detection import Iteration, to_step
+from safety.guards import Guard, GuardLimits, Iteration, TaskKind, check, limits_of, to_step
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

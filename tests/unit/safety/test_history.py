@@ -4,7 +4,7 @@ import pytest
 
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, LayerReport, Review
-from safety.review_update import with_dismissals, with_history
+from safety.suppression import with_dismissals, with_history
 from tests.unit.safety.reviews import build_review
 
 

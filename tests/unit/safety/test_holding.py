@@ -6,18 +6,17 @@ from datetime import UTC, datetime
 
 import pytest
 
-from domain.review.anchors import Anchor
 from domain.review.feedback import FindingFeedback
-from domain.review.findings import Category, Finding, Layer, Severity
+from domain.review.findings import Anchor, Category, Finding, Layer, Severity
 from domain.review.suppression import SuppressedFinding, SuppressionReason, UptakeRecord
 from safety.gates import needs_security_gate
-from safety.review_update import with_dismissals
 from safety.suppression import (
     DismissalHistory,
     find_suppression,
     list_to_release,
     may_be_suppressed,
     rate_confidence,
+    with_dismissals,
 )
 from tests.unit.safety.reviews import build_review
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safety import loop_detection
-from safety.loop_detection import Iteration, Loop, normalise, to_step
+from safety import guards
+from safety.guards import Iteration, Loop, normalise, to_step
 from tests.unit.safety.histories import FALSE_ALARMS, LOOPS, NO_LOOPS, UNSEEN_LOOPS, build_log, steps
 
 
 def detect(history: Sequence[Iteration]) -> Loop | None:
-    return loop_detection.find_loop([to_step(each) for each in history])
+    return guards.find_loop([to_step(each) for each in history])
 
 
 PERIODS = {"a change made and taken back": 2, "two files read in turns": 2, "look, search, list, and again": 3}

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.github.importance import Importance
-from safety.write_rates import PER_HOUR, PER_MINUTE, Rate, WritesSpent, take_turn
+from safety.github_limits import PER_HOUR, PER_MINUTE, Importance, Rate, WritesSpent, take_turn
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FRESH = WritesSpent(NOON, NOON)

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.github.deliveries import DeliveryAttempt
-from safety.redelivery import DoubtfulDelivery, RedeliveryStep, list_doubtful, pause_after, plan_redelivery
+from domain.github.installations import DeliveryAttempt
+from safety.github_limits import DoubtfulDelivery, RedeliveryStep, list_doubtful, pause_after, plan_redelivery
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KEPT = timedelta(days=3)

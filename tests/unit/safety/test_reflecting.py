@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from domain.events import Event, EventType
-from domain.ids import new_id
 from domain.runs.run import Phase, ReasonCode, RepositoryRef, Run, RunState, Trigger
-from safety.reflection_triggers import Moment, ReflectionFacts, find_moments, find_obstacle, most_kept
+from domain.value import new_id
+from safety.learning_screening import Moment, ReflectionFacts, find_moments, find_obstacle, most_kept
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ import pytest
 
 from domain.commands import Repeat
 from domain.runs.run import ReasonCode, RunState
-from safety.review_quota import is_due
+from safety.eligibility import is_due
 
 VERDICT = (RunState.completed, ReasonCode.none)
 EXCLUDED = (RunState.completed, ReasonCode.excluded)

@@ -3,7 +3,7 @@
 import pytest
 
 from domain.github.pull_requests import ReportedCheck, RequiredCheck
-from safety.required_checks import ChecksState, check_name, evaluate_checks
+from safety.allowed_actions import ChecksState, check_name, evaluate_checks
 
 
 def result(name: str, conclusion: str, app: int | None = 1) -> ReportedCheck:

@@ -5,8 +5,8 @@ import pytest
 from agents.review.overview import describe_files
 from domain.config.presets import build
 from domain.github.installations import MOST_ISSUES, RepositoryOverview, RepositoryTraits, WelcomeWay
-from messages import welcome as texts
-from safety.welcome import choose_way, is_flood
+from messages import deliveries as texts
+from safety.eligibility import choose_way, is_flood
 from tests.rendering import find_active
 
 PLAIN, MAY = RepositoryTraits(default_branch="main"), {"issues": "write"}

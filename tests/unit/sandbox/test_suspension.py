@@ -10,8 +10,8 @@ import pytest_asyncio
 
 from tests.unit.sandbox.machine import has_bubblewrap
 from workspace.sandbox import probing
+from workspace.sandbox.processes import NotPaused, ProgramControl
 from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, LIMITS, Completed, Sandbox, SandboxCommand
-from workspace.sandbox.suspension import NotPaused, ProgramControl
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -155,7 +155,7 @@ async def test_what_does_not_stop_in_time_goes_on(sandbox: Sandbox, monkeypatch:
     def refuse(_launcher: int, _told: dict[int, int]) -> bool:
         return False
 
-    monkeypatch.setattr("workspace.sandbox.suspension._stop_all", refuse)
+    monkeypatch.setattr("workspace.sandbox.processes._stop_all", refuse)
     control = ProgramControl()
     control.attach(os.getpid())
     with pytest.raises(NotPaused, match=r"did not stop within 0\.01 s"):

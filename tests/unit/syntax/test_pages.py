@@ -1,6 +1,6 @@
 """Which changes of a text for people only tell them something."""
 
-from agents.syntax.pages import find_impact
+from agents.syntax.impact import find_page_impact
 
 PAGE = "# Shop\n\nSell `<script>` tags.\n\n```html\n<script src=a.js></script>\n```\n\nRun `sudo make install`.\n"
 GO = "# Shop\n\n[Docs](https://docs.example/host.example/ada/shop)\n"
@@ -148,8 +148,8 @@ ACTS = [
 
 
 def test_what_only_tells_people_something() -> None:
-    assert [row for row in TELLS if find_impact(*row) != "document"] == []
+    assert [row for row in TELLS if find_page_impact(*row) != "document"] == []
 
 
 def test_what_does_more() -> None:
-    assert [row for row in ACTS if find_impact(*row) != "behaviour"] == []
+    assert [row for row in ACTS if find_page_impact(*row) != "behaviour"] == []

@@ -3,8 +3,7 @@
 import pytest
 
 from agents.testing.absence import find_absence
-from agents.testing.failure_classes import classify_failures
-from agents.testing.failures import ShownFailures, list_failures
+from agents.testing.failures import ShownFailures, classify_failures, list_failures
 from domain.runs.testing import CaseOutcome, CommandResult, FailureClass
 from tests.unit.testing.forging import case, command, run
 

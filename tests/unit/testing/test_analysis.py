@@ -10,7 +10,7 @@ from pydantic import JsonValue, ValidationError
 
 from agents.llm.ask import ask
 from agents.llm.scripted import Reports, ScriptedModel
-from agents.review.model.questions import frame_data
+from agents.prompts import frame_data
 from agents.testing.analysis import (
     FIXABLE,
     MOST_COMMANDS,
@@ -22,9 +22,9 @@ from agents.testing.analysis import (
     list_fixable,
     merge_analyses,
 )
-from agents.testing.failure_classes import classify_failure
+from agents.testing.failures import classify_failure
 from domain.review.changes import SkippedFile
-from domain.runs.task_result import RequiredFix
+from domain.runs.patches import RequiredFix
 from domain.runs.testing import LONGEST_ID, Analysis, CaseOutcome, CommandResult, FailureClass, TestRun
 from domain.text.redaction import Redactor, redact
 from tests.purses import OpenPurse

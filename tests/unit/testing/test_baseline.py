@@ -2,8 +2,8 @@
 
 import pytest
 
-from agents.coding.baseline import render_baseline
-from domain.runs.baseline import Baseline, build_baseline, excuse_commands, excuse_failures
+from agents.coding.recovery import render_baseline
+from domain.runs.earlier_tests import Baseline, build_baseline, excuse_commands, excuse_failures
 from domain.runs.output_lines import count_mistakes, digest_output, pick_failures, pick_telling_line
 from domain.runs.testing import (
     CHECKS,
@@ -16,7 +16,7 @@ from domain.runs.testing import (
     shows_nothing,
 )
 from domain.text.redaction import redact_outgoing
-from messages.baseline import explain_lack, render_note
+from messages.earlier_tests import explain_lack, render_note
 from tests.unit.testing.forging import case, command, run
 
 GOOD, BAD, BROKEN = case("a"), case("b", CaseOutcome.failed), case("c", CaseOutcome.error)

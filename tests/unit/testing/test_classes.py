@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.testing.failure_classes import MOST_CONFIDENT, classify_failure, find_exception_line, find_own_modules
+from agents.testing.failures import MOST_CONFIDENT, classify_failure, find_exception_line, find_own_modules
 from domain.runs.testing import CaseOutcome, FailureClass, TestCase
 from tests.unit.testing.forging import case
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.testing.cobertura import MOST_LINES, parse
+from agents.testing.coverage import MOST_LINES, parse
 from domain.errors import ToolError
 from domain.runs.testing import FileCoverage
 from tests.unit.testing.forging import BOMBS, cobertura

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.testing.coverage_loss import find_coverage_loss
+from agents.testing.coverage import find_coverage_loss
 from domain.review.avoidance import CERTAIN, Avoidance, AvoidanceKind
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import Severity

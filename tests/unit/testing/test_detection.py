@@ -10,9 +10,9 @@ from agents.testing.command_detection import (
     detect,
     narrow_command,
 )
-from agents.testing.runners import ProjectCommand, RepositoryFacts, list_runners
 from agents.testing.runners.python import build_environment
-from agents.testing.runners.runner import add_folder, drop_folder
+from agents.testing.runners.runner import ProjectCommand, RepositoryFacts, add_folder, drop_folder
+from agents.testing.runners.table import list_runners
 from agents.testing.test_selection import Selection
 from domain.config.configuration import Commands
 from domain.runs.testing import CaseOutcome, Framework

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.testing.missing_tests import MAX_FILES, MISSING, find_missing_tests
+from agents.testing.coverage import MAX_FILES, MISSING, find_missing_tests
 from domain.runs.testing import CaseOutcome, DiffCoverage, TestRun
 from tests.unit.testing.forging import case, command, run
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agents.testing.dependency_cache import compute_key, describe_programs
+from agents.testing.execution import compute_key, describe_programs
 from agents.testing.runners.runner import ProjectCommand
 from workspace.snapshot import SnapshotFile
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agents.testing.junit import MOST_CASES, parse
-from agents.testing.xml import MOST_BYTES
+from agents.testing.junit import MOST_BYTES, MOST_CASES, parse
 from domain.errors import ToolError
 from domain.runs.testing import CaseOutcome, TestCase
 from tests.unit.testing.forging import BOMBS, junit

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.testing.runners import RepositoryFacts, Runner, choose_runner
-from agents.testing.runners.facts import MANIFESTS
 from agents.testing.runners.reports import RepositoryPlace, parse
-from agents.testing.runners.runner import ReportFormat
+from agents.testing.runners.runner import MANIFESTS, ReportFormat, RepositoryFacts, Runner
+from agents.testing.runners.table import choose_runner
 from domain.errors import ToolError
 from domain.runs.testing import CaseOutcome, TestCase
 

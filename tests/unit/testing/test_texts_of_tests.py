@@ -5,7 +5,7 @@ from inline_snapshot import snapshot
 from markdown_it import MarkdownIt
 
 from domain.runs.coverage import CoverageComparison, CoveredShare, FileLoss, Obstacle
-from domain.runs.task_result import RequiredFix
+from domain.runs.patches import RequiredFix
 from domain.runs.testing import (
     Analysis,
     CaseOutcome,

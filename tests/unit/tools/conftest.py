@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 
 from agents.loop.tools.files import make_file_tools
-from agents.loop.tools.tool import ToolOutcome, call_tool
+from agents.loop.tools.tool import Result, call_tool
 from domain.text.redaction import redact
 from tests.unit.workspace.conftest import author, mirror, mirrors, remote
 from workspace.mirror import Mirror
@@ -13,7 +13,7 @@ from workspace.snapshot import BOUNDS, Snapshot, SnapshotBounds
 
 __all__ = ["author", "mirror", "mirrors", "remote"]
 
-Call = Callable[..., Awaitable[ToolOutcome]]
+Call = Callable[..., Awaitable[Result]]
 Opened = Callable[..., Awaitable[Call]]
 
 
@@ -25,7 +25,7 @@ def opened(mirror: Mirror) -> Opened:
         await mirror.fetch(commit, commit, 7)
         tools = make_file_tools(await Snapshot.of(mirror, commit, bounds), never_send=never_send, redact=redact)
 
-        async def call(name: str, **arguments: object) -> ToolOutcome:
+        async def call(name: str, **arguments: object) -> Result:
             return await call_tool(tools, name, arguments)
 
         return call

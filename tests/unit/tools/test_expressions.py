@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from agents.loop.tools.grep_patterns import to_linear
-from agents.loop.tools.tool import ToolMistake, ToolOutcome
+from agents.loop.tools.files import to_linear
+from agents.loop.tools.tool import Result, ToolMistake
 from tests.unit.tools.conftest import Opened
 from tests.unit.workspace.remotes import Author
 
@@ -32,7 +32,7 @@ async def test_the_same_lines_are_found(author: Author, opened: Opened) -> None:
         assert list_lines(outcome, "crlf") >= wanted, (pattern, to_linear(pattern))
 
 
-def list_lines(outcome: ToolOutcome, file: str) -> set[int]:
+def list_lines(outcome: Result, file: str) -> set[int]:
     return {int(number) for number in re.findall(rf"^{file}:(\d+):", outcome.text, re.MULTILINE)}
 
 

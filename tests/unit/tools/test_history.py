@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import pytest
 
 from agents.loop.tools.history import make_history_tools
-from agents.loop.tools.tool import ToolOutcome, call_tool
+from agents.loop.tools.tool import Result, call_tool
 from domain.text.redaction import redact
 from tests.unit.workspace.remotes import Author
-from workspace.history import History
 from workspace.mirror import Mirror
+from workspace.snapshot import History
 
 FIRST, SECOND, THIRD = "a = 1\nb = 2\nc = 3\n", "a = 1\nb = 20\nc = 3\n", "a = 1\nb = 20\nc = 3\nd = 4\n"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -22,7 +22,7 @@ def commit(author: Author, subject: str, files: dict[str, str]) -> str:
     return author.publish("refs/heads/main")
 
 
-async def call(history: History, name: str, never_send: Sequence[str] = (), **arguments: object) -> ToolOutcome:
+async def call(history: History, name: str, never_send: Sequence[str] = (), **arguments: object) -> Result:
     return await call_tool(make_history_tools(history, never_send=never_send, redact=redact), name, arguments)
 
 

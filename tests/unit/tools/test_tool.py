@@ -3,7 +3,7 @@
 import pytest
 from pydantic import BaseModel
 
-from agents.loop.tools.tool import LONGEST_ANSWER, Tool, ToolMistake, ToolOutcome, call_tool
+from agents.loop.tools.tool import LONGEST_ANSWER, Result, Tool, ToolMistake, call_tool
 from domain.errors import CodeAccessError
 
 
@@ -23,12 +23,12 @@ def tool(answer: str | Exception = "x") -> Tool:
 
 
 async def test_a_call_is_answered() -> None:
-    assert await call_tool([tool()], "repeat", {"number": 3}) == ToolOutcome("xxx")
+    assert await call_tool([tool()], "repeat", {"number": 3}) == Result(text="xxx")
 
 
 async def test_a_tool_that_is_not_there() -> None:
     outcome = await call_tool([tool()], "rm", {"number": 3})
-    assert outcome == ToolOutcome("There is no tool 'rm'. There are: repeat.", is_error=True)
+    assert outcome == Result(text="There is no tool 'rm'. There are: repeat.", is_error=True)
 
 
 @pytest.mark.parametrize("arguments", [{}, {"number": "many"}, {"number": None}])
@@ -39,8 +39,8 @@ async def test_arguments_that_are_not_valid(arguments: dict[str, object]) -> Non
 
 
 async def test_a_mistake_is_told() -> None:
-    assert await call_tool([tool(ToolMistake("Try b."))], "repeat", {"number": 1}) == ToolOutcome(
-        "Try b.", is_error=True
+    assert await call_tool([tool(ToolMistake("Try b."))], "repeat", {"number": 1}) == Result(
+        text="Try b.", is_error=True
     )
 
 

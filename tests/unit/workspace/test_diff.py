@@ -9,11 +9,8 @@ from hypothesis import strategies as st
 from domain.review.changes import ChangeStatus, FileChange
 from tests.unit.workspace.changes import between, compare, reasons
 from tests.unit.workspace.remotes import Author
-from workspace.attributes import Attributes
-from workspace.copies import is_vendored
-from workspace.diff import DiffLimits, Entry, parse_raw, to_printable
-from workspace.encoding import is_built
-from workspace.file_selection import CLAIMS_GENERATED, choose, skip_by_content
+from workspace.diff import DiffLimits, Entry, is_built, is_vendored, parse_raw, to_printable
+from workspace.file_selection import CLAIMS_GENERATED, Attributes, choose, skip_by_content
 from workspace.git import Git, GitOutput
 from workspace.objects import Objects
 

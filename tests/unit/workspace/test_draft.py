@@ -11,7 +11,7 @@ from tests.unit.patches.building import hunk, new_file
 from tests.unit.workspace.remotes import Author
 from workspace.draft import Draft
 from workspace.mirror import Mirror
-from workspace.patches.errors import PatchRefused
+from workspace.patches.refusals import PatchRefused
 
 FREE = Areas(role="implementer")
 FILES = {"src/a.py": "1\n2\n3\n", "src/b.py": "b\n", "docs/x.md": "x\n", ".github/workflows/ci.yml": "on: push\n"}

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.workspace.remotes import Author, Files
-from workspace.merges import is_clean_merge
+from workspace.conflicts import is_clean_merge
 from workspace.mirror import Mirror
 
 LINES = "".join(f"{number}\n" for number in range(20))

@@ -3,7 +3,7 @@
 import pytest
 
 from domain.errors import CodeAccessError
-from workspace.push_result import BranchMoved, Pushed, PushOutcome, PushRejected, parse_outcome
+from workspace.commits import BranchMoved, Pushed, PushOutcome, PushRejected, parse_outcome
 
 
 def _build_output(flag: str, summary: str) -> bytes:

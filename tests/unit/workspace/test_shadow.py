@@ -144,7 +144,8 @@ async def test_a_change_can_be_judged_and_committed(author: Author, objects: Obj
     assert not changes.violations
     assert not validate(changes.change, Areas("implementer"), await load_tree(objects, base, ()))
     person = Signature(name="a", email="a@example.org")
-    made = await commits.commit_change(objects.git, base, changes.change, "x", person, datetime(2026, 1, 1, tzinfo=UTC))
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    made = await commits.Commits(objects.git).commit_change(base, changes.change, "x", person, at)
     assert await objects.read(made, ["a", "c", "d", "a/b"]) == {"a": b"3\n", "c": b"2\n4\n", "d": b"5\n"}
 
 

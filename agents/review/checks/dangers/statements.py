@@ -22,7 +22,6 @@ from agents.review.checks.dangers.names import (
     list_given,
     read_kept,
 )
-from agents.review.checks.dangers.rule import Shape, both, either
 from agents.review.checks.dangers.texts import (
     ARGUMENTS,
     CALLS,
@@ -48,7 +47,11 @@ from agents.review.checks.dangers.texts import (
 )
 from agents.review.checks.rule_texts import Danger
 
-_WORDS = r"(?i)\b(select|insert|update|delete|replace|where|having|merge|values|like|and|or|from|join|limit|by)\b|[=<>]"
+_HARMLESS_IN_COMMANDS = re.compile(
+    r"^[\d.]+$|(?:^|\.|::|->)[A-Z][A-Z0-9_]*$|(?i:escape|quote|shellwords|shlex|\bint\(|parseInt|intval|to_i\b|\.pid\b)"
+)
+_PART = re.compile(r"(?i)(?:cmd|command|args?|argv|flags?|opts?|options?|bin|binary|exe|executable|redirect\w*)\W*$")
+
 _STATEMENT = re.compile(
     r"(?is)^[\s(]*(?:select\b.+?\bfrom\b|insert\s+(?:ignore\s+)?into\b|replace\s+into\b|update\b.+?\bset\b"
     r"|delete\s+(?:\S+\s+)?from\b|with\b.+?\bas\s*\(.+?\bselect\b|merge\s+into\b)"
@@ -159,21 +162,8 @@ def _weigh(holes: Sequence[Hole], node: SgNode) -> Danger:
     return Danger.sql_name if are_names else Danger.sql_text
 
 
-def put_together(*kinds: str) -> Shape:
-    """Text that may be put together, and may be SQL.
-
-    :param kinds: of the expressions that give such a text, as the grammar names them.
-    """
-    return both(either(*({"kind": kind} for kind in kinds)), {"regex": _WORDS})
-
-
-def fill_by_name() -> Shape:
-    """Python's text that is kept under a name and filled in elsewhere."""
-    return either({"kind": "binary_operator", "regex": r"^\w+\s*%"}, {"kind": "call", "regex": r"^\w+\.format\("})
-
-
 def _read_filled(node: SgNode) -> list[str | Filling]:
-    """The text of :func:`fill_by_name`; nothing if it is none, or if the name was given several or none."""
+    """A text of Python kept under a name and filled in here; nothing if the name was given several texts, or none."""
     sides = read_sides(node)
     if sides is not None and sides[1] == "%":
         name, values = sides[0].text(), list_items(sides[2])
@@ -186,7 +176,7 @@ def _read_filled(node: SgNode) -> list[str | Filling]:
     return list(fill(list(flatten(given[0])), values)) if len(given) == 1 else []
 
 
-def rate(node: SgNode) -> Danger | None:
+def rate_statement(node: SgNode) -> Danger | None:
     """How grave it is what an expression puts into SQL that is handed to a database; None if it does no such thing."""
     if is_part(node):
         return None
@@ -321,3 +311,23 @@ def _is_used_later(name: str, statement: SgNode, sink: re.Pattern[str]) -> bool:
             if kept is not None and kept[1] not in names and len(names) < _MOST_NAMES:
                 names.append(kept[1])
     return False
+
+
+def rate_command(node: SgNode) -> Danger | None:
+    """How grave it is what a call puts into a command; None if it puts nothing into it.
+
+    The program itself, its options and what the function made itself are put in by honest programs, too.
+
+    :param node: the call, or the command itself where the language has a literal for it.
+    """
+    texts = [each for child in node.children() if child.kind() in ARGUMENTS for each in list_named(child)] or [node]
+    holes = [hole for text in texts for hole in list_holes(list(flatten(text)))]
+    if not holes or all(_HARMLESS_IN_COMMANDS.search(hole.source) for hole in holes):
+        return None
+    values = [hole for hole in holes if _HARMLESS_IN_COMMANDS.search(hole.source) is None and _is_command_value(hole)]
+    return Danger.command if any(is_from_outside(hole.source, node) for hole in values) else Danger.command_text
+
+
+def _is_command_value(hole: Hole) -> bool:
+    is_behind = hole.before.strip("\"' ") != "" and _PART.search(hole.source) is None
+    return is_behind or SENT.search(hole.source) is not None

@@ -9,19 +9,17 @@ from operator import itemgetter
 
 from pydantic import JsonValue
 
-from agents.review.checks.inputs import ToolReport
+from agents.review.checks.inputs import ToolReport, build_security_finding
 from agents.review.checks.locks.comparison import LockDifference, LockFault, Pair
 from agents.review.checks.locks.formats import find_reader
 from agents.review.checks.locks.manifests import list_manifests
 from agents.review.checks.rule_texts import build_message, shorten
-from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.toolbox import Toolbox
 from domain.paths import is_lock
-from domain.review.changes import Change, SkippedFile, TouchedFile
-from domain.review.findings import Category, Layer, RawFinding, Severity
-from domain.review.locked_packages import MOST_HOSTS, MOST_MOVES, LockChange, PackageMove
+from domain.review.changes import MOST_HOSTS, MOST_MOVES, Change, LockChange, PackageMove, SkippedFile, TouchedFile
+from domain.review.findings import Category, RawFinding, Severity
 from safety.containment import CodeOrigin
-from workspace.objects import Code
+from workspace.objects import Objects
 
 _LARGEST = 5_000_000  # bytes of a lock file that is read
 _MOST = 50  # lock files of a change
@@ -99,7 +97,7 @@ def _is_new_lock(file: TouchedFile) -> bool:
 NO_LOCKS = ComparedLocks()
 
 
-async def compare_locks(change: Change, code: Code, toolbox: Toolbox, origin: CodeOrigin) -> ComparedLocks:
+async def compare_locks(change: Change, code: Objects, toolbox: Toolbox, origin: CodeOrigin) -> ComparedLocks:
     """Compare the lock files of a change."""
     files = [each for each in change.touched if find_reader(each.path) and each.has_new_content][:_MOST]
     seen = [each.path for each in files]
@@ -125,8 +123,7 @@ async def compare_locks(change: Change, code: Code, toolbox: Toolbox, origin: Co
         }
 
     async def compare(files: Sequence[TouchedFile]) -> tuple[dict[TouchedFile, LockDifference], str | None]:
-        shift = WorkerBudget(toolbox.pool, toolbox.seconds)
-        answers, problem = await run_each(files, build_request, lambda file: file.path, "lock", shift)
+        answers, problem = await toolbox.ask_workers("lock", files, build_request, lambda file: file.path)
         return {file: LockDifference.model_validate(answer) for file, answer in answers}, problem
 
     compared, problem = await compare(there)
@@ -142,7 +139,7 @@ async def compare_locks(change: Change, code: Code, toolbox: Toolbox, origin: Co
     return ComparedLocks(seen, differences, ToolReport(found, files=read, problem=problem))
 
 
-async def _read_manifests(lock: str, commit: str, code: Code) -> dict[str, JsonValue]:
+async def _read_manifests(lock: str, commit: str, code: Objects) -> dict[str, JsonValue]:
     """The manifests that may ask for the packages of a lock file: those beside it, and many others."""
     names = list_manifests(lock)
     texts = await code.read_matching(commit, [f"**/{name}" for name in names], _MOST_MANIFESTS)
@@ -179,14 +176,5 @@ def _build(path: str, fault: LockFault) -> RawFinding:
     packages = ", ".join(shorten(each, 80) for each in fault.packages[:_SHOWN]) or "an index"
     subject = shorten(_KINDS.get(fault.subject, fault.subject), 80)
     said = _SAYS[fault.rule].format(packages=f"{packages} and {more} more" if more > 0 else packages, subject=subject)
-    return RawFinding(
-        rule=rule,
-        category=Category.dependencies,
-        severity=fault.severity,
-        confidence=0.9,
-        path=path,
-        line=fault.line,
-        end_line=fault.line,
-        message=build_message(rule, said),
-        layer=Layer.security,
-    )
+    message = build_message(rule, said)
+    return build_security_finding(rule, fault.severity, path, fault.line, message, category=Category.dependencies)

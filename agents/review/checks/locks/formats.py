@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any, cast
 from urllib.parse import parse_qsl
 
-from agents.review.checks.locks.archives import find_registry, is_python_archive
 from agents.review.checks.locks.entries import (
     BUNDLED,
     GIT,
@@ -27,6 +26,8 @@ from agents.review.checks.locks.entries import (
     LockEntry,
     UnreadableLock,
     classify,
+    find_registry,
+    is_python_archive,
     list_addresses,
     split_hashes,
 )

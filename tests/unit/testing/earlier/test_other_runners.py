@@ -10,6 +10,7 @@ from tests.unit.testing.earlier.conftest import MODULES, PACKAGES, Earlier, has_
 from tests.unit.testing.earlier.examples import EXAMPLES, Changed, Example, Files
 
 pytestmark = pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")
+_NEEDS_GO = pytest.mark.skipif(not has_program("go"), reason="no go here")
 
 
 # What an outcome means is told alike for all runners: `make test` plays every end of one, and of the others the worst.
@@ -347,6 +348,7 @@ async def test_where_a_test_of_rust_stands_makes_no_difference(earlier: Earlier,
     assert bool(found.holding) == (not outcomes), found
 
 
+@_NEEDS_GO
 async def test_a_benchmark_of_go_that_names_what_is_gone_takes_no_test_with_it(earlier: Earlier) -> None:
     example = EXAMPLES["go"]
     twice = "\nfunc twice(a int) int { return Add(a, a) }\n"
@@ -363,6 +365,7 @@ async def test_a_benchmark_of_go_that_names_what_is_gone_takes_no_test_with_it(e
     )
 
 
+@_NEEDS_GO
 async def test_a_helper_of_go_that_is_named_as_tests_are_is_shown(earlier: Earlier) -> None:
     files = {
         **EXAMPLES["go"].files,
@@ -393,6 +396,7 @@ func TestMain(m *testing.M) {
 """
 
 
+@_NEEDS_GO
 @pytest.mark.parametrize("end", ["os.Exit(0)", "os.Exit(m.Run())"])
 async def test_a_new_file_of_go_that_ends_the_run_of_all_others(earlier: Earlier, end: str) -> None:
     example = EXAMPLES["go"]

@@ -12,7 +12,7 @@ from agents.testing.reproduction.run import WrittenTest, run_reproduction
 from agents.testing.tester import Tester
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
-from domain.review.proof import Proof
+from domain.review.findings import Proof
 from tests.toolchain import toolchain
 from tests.unit.testing.earlier.conftest import MODULES
 from tests.unit.testing.two_commits import mirror_change

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from domain.review.proof import ProofOutcome
+from domain.review.findings import ProofOutcome
 from messages import proofs as texts
 from tests.unit.testing.earlier.conftest import MODULES, has_program
 from tests.unit.testing.reproduction.conftest import Prove

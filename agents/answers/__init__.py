@@ -1,1 +1,0 @@
-"""Answers to what people say: to their questions and to their replies."""

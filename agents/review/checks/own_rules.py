@@ -1,0 +1,114 @@
+"""Layer 2: our own rules for dangerous code, matched in a warm worker.
+
+They are shapes of syntax trees in languages other than Python, and patterns of lines in Dockerfiles, shell scripts and
+Pipfiles.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, cast
+
+from pydantic import JsonValue
+
+from agents.review.checks import patterns
+from agents.review.checks.copies import is_text
+from agents.review.checks.dangers.rules import BY_RULE, find_grammar
+from agents.review.checks.dangers.statements import ADVICE
+from agents.review.checks.inputs import (
+    BASE,
+    HEAD,
+    MOST_TAKEN_IN,
+    TOO_MANY,
+    CheckedFile,
+    ToolReport,
+    build_security_finding,
+    is_machine_made,
+    is_test_or_document,
+)
+from agents.review.checks.patterns import detect_kind
+from agents.review.checks.ruff_security import is_silenced
+from agents.review.checks.rule_texts import Danger, rate
+from agents.toolbox import Toolbox
+from domain.review.findings import RawFinding
+
+_LARGEST = 500_000  # bytes
+_Hit = dict[str, Any]
+_Build = Callable[[CheckedFile, Sequence[str], _Hit], RawFinding | None]
+"""From a file, its lines on the side of a hit, and the hit to its finding."""
+
+
+def is_script(file: CheckedFile) -> bool:
+    """Whether there are patterns for a file."""
+    return len(file.head) <= _LARGEST and detect_kind(file.path, file.head[:100]) is not None
+
+
+async def check_scripts(files: Sequence[CheckedFile], toolbox: Toolbox) -> ToolReport:
+    """Match the patterns on both versions of all files."""
+    request = partial(_request, "kind", lambda file: detect_kind(file.path, file.head[:100]))
+    answers, problem = await toolbox.ask_workers("patterns", files, request, lambda file: file.path)
+    return await asyncio.to_thread(_report, answers, len(files), problem, _build_of_pattern)
+
+
+def has_rules(file: CheckedFile) -> bool:
+    """Whether there are rules for the language of a file. Tests may do what programs should not."""
+    return (
+        find_grammar(file.path) is not None
+        and len(file.head) <= _LARGEST
+        and not is_machine_made(file.path)
+        and not is_test_or_document(file.path)
+        and is_text(file)
+    )
+
+
+async def check_programs(files: Sequence[CheckedFile], toolbox: Toolbox, *, heeding: bool) -> ToolReport:
+    """Match the rules on the syntax trees of both versions of all files.
+
+    :param heeding: whether comments that silence bandit count.
+    """
+    request = partial(_request, "grammar", lambda file: find_grammar(file.path))
+    answers, problem = await toolbox.ask_workers("dangers", files, request, lambda file: file.path)
+    return await asyncio.to_thread(_report, answers, len(files), problem, partial(_build_of_rule, heeding=heeding))
+
+
+def _request(key: str, choose: Callable[[CheckedFile], str | None], file: CheckedFile) -> JsonValue:
+    has_base = file.base is not None and len(file.base) <= _LARGEST
+    return {key: choose(file), HEAD: file.head_text, BASE: "\n".join(file.base_lines) if has_base else None}
+
+
+def _report(
+    answers: Sequence[tuple[CheckedFile, JsonValue]], files: int, problem: str | None, build: _Build
+) -> ToolReport:
+    sides: dict[str, list[RawFinding]] = {HEAD: [], BASE: []}
+    for file, answer in answers:
+        for side, hits in cast(dict[str, list[_Hit]], answer).items():
+            lines = file.head_lines if side == HEAD else file.base_lines
+            sides[side] += [found for hit in hits if (found := build(file, lines, hit)) is not None]
+        if max(map(len, sides.values())) > MOST_TAKEN_IN:
+            problem = " ".join([*filter(None, [problem]), TOO_MANY])
+            break
+    head, base = (tuple(sides[side][:MOST_TAKEN_IN]) for side in (HEAD, BASE))
+    return ToolReport(head, base, files=files, problem=problem)
+
+
+def _build_of_pattern(file: CheckedFile, lines: Sequence[str], hit: _Hit) -> RawFinding:
+    del lines
+    found = patterns.BY_RULE[hit["rule"]]
+    severity, line, url = rate(found.danger), hit["line"], found.help_url
+    return build_security_finding(found.rule, severity, file.path, line, found.message, confidence=0.85, help_url=url)
+
+
+def _build_of_rule(file: CheckedFile, lines: Sequence[str], hit: _Hit, *, heeding: bool) -> RawFinding | None:
+    rule, danger = BY_RULE[hit["rule"]], Danger[hit["danger"]]
+    first, last = min(int(hit["line"]), len(lines)), int(hit["end_line"])
+    if heeding and rule.silenced_by and is_silenced(rule.silenced_by, lines[hit["line"] - 1 : last]):
+        return None
+    return build_security_finding(
+        rule.rule,
+        rate(danger),
+        file.path,
+        first,
+        ADVICE.get(danger, rule.message),
+        end_line=min(max(last, first), first + 20, len(lines)),
+        confidence=0.8,
+    )

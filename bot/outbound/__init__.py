@@ -1,1 +1,0 @@
-"""The one HTTP client for addresses that a repository's configuration names."""

@@ -1,1 +1,0 @@
-"""Writes the pages of ``docs`` that come from the code."""

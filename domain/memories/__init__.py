@@ -1,1 +1,0 @@
-"""Memories: reading, ranking and writing them."""

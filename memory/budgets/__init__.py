@@ -1,1 +1,0 @@
-"""Budget extensions, circuit breakers and model answers."""

@@ -1,1 +1,0 @@
-"""Findings, and what people said about them."""

@@ -1,1 +1,0 @@
-"""Gates, their decisions and their history."""

@@ -1,1 +1,0 @@
-"""The ledger of events and the safety audit."""

@@ -1,1 +1,0 @@
-"""Reservations of money, and the facts that decide about a model call."""

@@ -1,1 +1,0 @@
-"""GitHub's JSON of each thing, as its API documents it."""
