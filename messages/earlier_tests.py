@@ -51,8 +51,14 @@ def explain_lost(test: EarlierTest) -> str:
     shared = "" if test.shared_path is None else f" ({_quote(test.shared_path)})"
     return (
         f"The test `{test.id}` {_explain_failure(test)}. {_BECAME[test.fate]}{shared}{_explain_blind(test)}.{demanded} "
+        f"{_name_culprits(test)}"
         "Mend the code, or let a test say what holds now. If it was meant to go, a maintainer says so."
     )
+
+
+def _name_culprits(test: EarlierTest) -> str:
+    """Where the program would have to be as it was."""
+    return f"It passes where {', '.join(map(inline_path, test.culprits))} is as before. " if test.culprits else ""
 
 
 def _explain_failure(test: EarlierTest) -> str:
@@ -116,6 +122,7 @@ def _render_lost(test: EarlierTest) -> str:
     if test.fate is Fate.removed:  # often meant
         head = f"**The change removes {name} {place}, which fails on its code.** {_tell_before(test)}"
     demanded = _show("It demanded:", "\n".join(test.demanded[:_LINES]))
+    head = f"{head} {_name_culprits(test)}".strip()
     return "\n\n".join(filter(None, [head, demanded, _show("Now:", test.output[-_OUTPUT:])]))
 
 
@@ -139,7 +146,9 @@ def _render_changed(changed: Sequence[EarlierTest]) -> str:
         return ""
     folded: dict[str, list[EarlierTest]] = {}
     for each in changed:
-        folded.setdefault(f"{_name_shared(each)} | {_cell(each.demanded)} | {_cell(each.now)} |", []).append(each)
+        now = _cell(each.now) if each.now or not each.culprits else "removed with its code"
+        where = f"<br>for {', '.join(map(inline_path, each.culprits))}" if each.culprits else ""
+        folded.setdefault(f"{_name_shared(each)} | {_cell(each.demanded)} | {now}{where} |", []).append(each)
     rows = [_render_row(alike, cells) for cells, alike in folded.items()]
     more = _count_rest(len(changed) - sum(map(len, [*folded.values()][:_CHANGED])), "more", "more")
     blind = [each for each in changed if each.is_blind]

@@ -65,6 +65,7 @@ class EarlierTest(Value):
     :param now: the lines that stand in their place.
     :param shared_path: of the file that these lines are in, where tests share it; None if they are the test's own.
     :param is_blind: whether what stands in its place passes on the code of before as well.
+    :param culprits: the places of the program, as they were, for which it fails, as far as they were looked for.
     :param output: the last lines that it printed on the new code.
     :param names: what it names and the program has no more, for people.
     :param head_path: of the file it is in after the change; None if it is in none.
@@ -80,6 +81,7 @@ class EarlierTest(Value):
     now: tuple[str, ...] = ()
     shared_path: str | None = None
     is_blind: bool = False
+    culprits: tuple[str, ...] = ()
     output: str = Field(default="", max_length=2_000)
     names: tuple[str, ...] = ()
     head_path: str | None = None
@@ -131,8 +133,11 @@ class EarlierTests(Value):
 
     @property
     def obligations(self) -> tuple[EarlierTest, ...]:
-        """What an agent may not leave behind: it mends its code, or people say that it was meant."""
-        return (*self.lost, *self.blind)
+        """What an agent may not leave behind: it mends its code, or people say that it was meant.
+
+        That it took the code away with the test, or that a test of its own demands the contrary, excuses only people.
+        """
+        return (*self.lost, *(each for each in self.changed if each.is_blind or each.culprits))
 
     @property
     def blind(self) -> tuple[EarlierTest, ...]:

@@ -36,7 +36,7 @@ from pipeline.context import Services
 from pipeline.run_context import describe_place
 from workspace.mirror import Mirror
 
-_VERSION, _BASE_VERSION = 4, 1  # of what is asked; a new one asks anew
+_VERSION, _BASE_VERSION = 5, 1  # of what is asked; a new one asks anew
 _KEPT = timedelta(days=1)
 _AFTER = re.compile(r"::|#| > |(?<=\w)[./](?=\w)")  # what stands before the name of a test in its id
 _SHORTEST = 4  # characters of a name that words may mean

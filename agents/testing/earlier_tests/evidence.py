@@ -3,7 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agents.testing.earlier_tests.causes import (
     FAILED_BEFORE,
@@ -17,23 +17,24 @@ from agents.testing.earlier_tests.causes import (
     list_causes,
 )
 from agents.testing.earlier_tests.choice import Entry
+from agents.testing.earlier_tests.culprits import CulpritSearch
 from agents.testing.earlier_tests.gone import GoneNames, name_for_people
 from agents.testing.earlier_tests.loading import cut_tests, find_error_lines, stub_names
 from agents.testing.earlier_tests.manifests import keep_tests
 from agents.testing.earlier_tests.names import shorten
-from agents.testing.earlier_tests.outcomes import SharedChange, TestEvidence, judge
+from agents.testing.earlier_tests.outcomes import SharedChange, TestEvidence, judge, may_be_meant
 from agents.testing.earlier_tests.reading import Reader, list_shared_changes
 from agents.testing.earlier_tests.running import (
     BaseRunKeeper,
     FileRunner,
     Ran,
-    Runners,
+    Sides,
     find_numbered,
     find_version,
     list_passed,
     pack_runs,
 )
-from agents.testing.earlier_tests.texts import Version, find_near, find_stand_in
+from agents.testing.earlier_tests.texts import Version, find_stand_in
 from agents.testing.tester import Tester
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, Fate
 from domain.runs.testing import CaseOutcome, TestCase
@@ -44,31 +45,6 @@ _ROUNDS = 4  # in which files that cannot be loaded are cut
 _MOST_HEAD = 60  # files of head in which a test may have found another place
 _ON_BASE = "Without the change: {}"
 _ATTRIBUTES = r"PHPUnit\Framework\Attributes"  # that PHPUnit knows since its version 10
-
-
-@dataclass(frozen=True)
-class Sides:
-    """Both sides of a change, and what is laid over its code.
-
-    :param old: the merge base; :param base: its files; :param new: the head; :param head: its files.
-    :param tree: head with :param overlay: on it.
-    :param underlay: what puts the tests of head on the program of the merge base.
-    :param moved: path at the merge base → at head, of renamed files.
-    :param runners: of the merge base; :param now: of head.
-    :param asking: how the program asks whether a test runs it; the overlay has it find none.
-    """
-
-    old: str
-    new: str
-    base: Mapping[str, Entry]
-    head: Mapping[str, Entry]
-    tree: str
-    overlay: Mapping[str, Entry | None]
-    underlay: Mapping[str, Entry | None]
-    moved: Mapping[str, str]
-    runners: Runners
-    now: Runners
-    asking: Sequence[SharedChange] = ()
 
 
 class Collector:
@@ -131,6 +107,7 @@ class Collector:
         evidence = [self._describe(case, passed, red, again, gone) for case in doubts.values()]
         evidence = await self._find_places(evidence, gone)
         evidence = await self._try_places_before(evidence)
+        evidence = await self._find_culprits(evidence)
         told = [judge(each) for each in evidence if each.path]
         self._explain(evidence, told, once)
         return [*map(_hold, held), *(each for each in told if not _was_no_test(each, once))]
@@ -268,8 +245,6 @@ class Collector:
             if (each.path, each.test.name, each.test.groups) not in known
         ]
         placed = {each.id: _place(each, after, fresh, sides.moved) for each in open_}
-        near = {each.id: _find_near(each, before, after, fresh) for each in open_ if placed[each.id] is None}
-        placed |= near
         named = {each.path for each in open_ if placed[each.id] is None and each.path in there}
         wanted = sorted({*named, *(version.path for version in placed.values() if version is not None)})
         await self._tester.tell("Running what stands in the place of earlier tests")
@@ -288,7 +263,6 @@ class Collector:
                     rest=rest.get(each.path),
                     shared=shared,
                     now=_find_unread(each, placed, now),
-                    is_near=near.get(each.id) is not None,
                     unknowable=_find_obstacle(each, placed[each.id], now, old, new),
                 ),
                 placed[each.id],
@@ -394,6 +368,17 @@ class Collector:
             for each in evidence
         ]
 
+    async def _find_culprits(self, evidence: Sequence[TestEvidence]) -> list[TestEvidence]:
+        """The evidence with what the program would need to have as it was, for tests that may be meant to go."""
+        failing = {each.id: each.path for each in evidence if may_be_meant(each)}
+        if not failing:
+            return [*evidence]
+        await self._tester.tell("Looking for the lines for which earlier tests fail")
+        search = CulpritSearch(self._tester.mirror.git, self._runner, self._reader, self._sides, self._tree)
+        accused = {name for name, case in self._cases.items() if case.outcome.is_bad}
+        found = await search.find(failing, accused)
+        return [replace(each, culprits=found.get(each.id)) for each in evidence]
+
     async def _list_shared(self) -> Sequence[SharedChange]:
         """How the change touches what tests share."""
         sides = self._sides
@@ -459,19 +444,6 @@ def _place(
         if exact or len(same) == 1:
             return (exact or same)[0]
     return find_stand_in(found.before, fresh)
-
-
-def _find_near(
-    found: TestEvidence,
-    before: Mapping[str, Sequence[Version]],
-    after: Mapping[str, Sequence[Version]],
-    fresh: Sequence[Version],
-) -> Version | None:
-    """What is new at head where a test stood that is not there any more."""
-    if found.before is None or not fresh:
-        return None
-    near = find_near(found.before, before.get(found.path, ()), after.get(found.path, ()))
-    return near if near in fresh else None
 
 
 def _find_obstacle(

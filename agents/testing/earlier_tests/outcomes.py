@@ -6,7 +6,7 @@ before, names nothing that is gone, and has nothing in its place that demands as
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agents.testing.earlier_tests.causes import CountedText
 from agents.testing.earlier_tests.names import misfits_call
@@ -74,6 +74,25 @@ class SharedChange:
 
 
 @dataclass(frozen=True)
+class Culprits:
+    """What the program would need to have as it was, so that a test passes.
+
+    :param places: for people, the largest first.
+    :param is_taken: whether its lines were only taken away.
+    :param contrary: what a new test demands that needs them as they are now, after its name; empty if none does.
+    """
+
+    places: tuple[str, ...]
+    is_taken: bool = False
+    contrary: tuple[str, ...] = ()
+
+    @property
+    def are_meant(self) -> bool:
+        """Whether the change shows that they are as they are on purpose."""
+        return self.is_taken or bool(self.contrary)
+
+
+@dataclass(frozen=True)
 class TestEvidence:
     """What is known of one earlier test that did not pass on the new code.
 
@@ -84,7 +103,6 @@ class TestEvidence:
     :param failed_before: whether it failed each time there.
     :param loading: what its file printed, where it could not be loaded.
     :param before: its text; :param after: the text of what is in its place; None if nothing is.
-    :param is_near: whether it only stands where the test stood, so that it must tell the two programs apart.
     :param now: how that ended at head.
     :param is_blind: whether that passes on the program as it was, too: it cannot tell the two apart.
     :param is_untried: whether that could not be run there, so that nobody knows.
@@ -98,6 +116,7 @@ class TestEvidence:
     :param rest: how its own file is touched outside of tests.
     :param shared: what else of the tests' side is touched.
     :param asking: how the program asks anew whether a test runs it; ``case`` is of a copy that finds none.
+    :param culprits: what the program would need to have as it was; None if nobody looked, or it was not found.
     """
 
     id: str
@@ -109,7 +128,6 @@ class TestEvidence:
     loading: str = ""
     before: Version | None = None
     after: Version | None = None
-    is_near: bool = False
     now: Sequence[TestCase] = ()
     is_blind: bool = False
     is_untried: bool = False
@@ -123,6 +141,7 @@ class TestEvidence:
     rest: SharedChange | None = None
     shared: Sequence[SharedChange] = ()
     asking: Sequence[SharedChange] = ()
+    culprits: Culprits | None = None
 
     @property
     def output(self) -> str:
@@ -137,6 +156,9 @@ def judge(found: TestEvidence) -> EarlierTest:
     line = None if found.before is None else find_failing_line(found.before, found.output)
     fate = _find_fate(found)
     outcome, difference = _decide(found, fate, line)
+    culprits = found.culprits or Culprits(())
+    if culprits.are_meant:
+        outcome, difference = EarlierOutcome.changed, replace(difference, now=culprits.contrary)
     return EarlierTest(
         id=found.id,
         path=found.path,
@@ -147,6 +169,7 @@ def judge(found: TestEvidence) -> EarlierTest:
         now=cut_lines(difference.now),
         shared_path=difference.path or None,
         is_blind=found.is_blind,
+        culprits=culprits.places,
         output=found.output[-OUTPUT:],
         names=found.gone if outcome is EarlierOutcome.gone else (),
         head_path=None if found.after is None else found.after.path,
@@ -157,6 +180,24 @@ def judge(found: TestEvidence) -> EarlierTest:
 def cut_lines(lines: Sequence[str]) -> tuple[str, ...]:
     """Lines that say something, short enough to be shown."""
     return tuple(line[:LONGEST_LINE] for line in lines if line.strip())
+
+
+def may_be_meant(found: TestEvidence) -> bool:
+    """Whether a test is lost, and all that its change did was to demand it no more.
+
+    What newly catches, replaces, skips, expects the failure or allows a tolerance hides something in any case.
+    """
+    fate = _find_fate(found)
+    line = None if found.before is None else find_failing_line(found.before, found.output)
+    if fate in _NOT_RUN - {Fate.removed} or _decide(found, fate, line)[0] is not EarlierOutcome.lost:
+        return False
+    if fate is Fate.removed:
+        return True
+    around = [each for each in (found.rest, *found.shared) if each is not None and not is_script(each.path)]
+    pairs = [(each.removed, each.added) for each in around]
+    if found.before is not None and found.after is not None:
+        pairs.append((found.before.lines, found.after.lines))
+    return not (_expects_its_failure(found) or any(evades_more(*pair) or is_rougher(*pair) for pair in pairs))
 
 
 def is_fooled(found: TestEvidence) -> bool:
@@ -220,8 +261,7 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
         case Fate.rewritten:
             is_lost = (difference.is_less and _shows_no_change(found)) or _expects_its_failure(found)
             is_lost = is_lost or found.has_fewer_rows
-            is_lost = is_lost or _demands_nothing_more(found) or (found.is_near and _shows_no_change(found))
-            is_lost = is_lost or _is_held_roughly(found, difference)
+            is_lost = is_lost or _demands_nothing_more(found) or _is_held_roughly(found, difference)
             return _lose_if(found, is_lost), difference
 
 

@@ -9,6 +9,7 @@ from typing import Protocol
 from agents.testing.absence import WAY_OUT, find_absence
 from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.names import find_missing
+from agents.testing.earlier_tests.outcomes import SharedChange
 from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.texts import Version
 from agents.testing.runners.runner import ProjectCommand, RepositoryFacts, Runner, list_needed
@@ -228,6 +229,31 @@ class Runners:
         """The commands for all tests of the runners that would collect tests from some files."""
         found = dict.fromkeys(runner for path in paths if (runner := self.find(path)) is not None)
         return [(runner.build((), results, is_measured=False), []) for runner in found]
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both sides of a change, and what is laid over its code.
+
+    :param old: the merge base; :param base: its files; :param new: the head; :param head: its files.
+    :param tree: head with :param overlay: on it.
+    :param underlay: what puts the tests of head on the program of the merge base.
+    :param moved: path at the merge base → at head, of renamed files.
+    :param runners: of the merge base; :param now: of head.
+    :param asking: how the program asks whether a test runs it; the overlay has it find none.
+    """
+
+    old: str
+    new: str
+    base: Mapping[str, Entry]
+    head: Mapping[str, Entry]
+    tree: str
+    overlay: Mapping[str, Entry | None]
+    underlay: Mapping[str, Entry | None]
+    moved: Mapping[str, str]
+    runners: Runners
+    now: Runners
+    asking: Sequence[SharedChange] = ()
 
 
 _Build = Callable[[str], list[tuple[ProjectCommand, list[str]]]]

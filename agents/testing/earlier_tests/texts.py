@@ -12,67 +12,16 @@ from agents.syntax.tests import TestText
 
 _SHOWN = 6
 """Lines of a test that are shown."""
-_ALIKE, _NEAR = 0.5, 0.2
+_ALIKE = 0.5
 _DESELECTS = re.compile(
     r"ignore|deselect|exclude|skip|testpaths|norecursedirs|python_(?:files|functions|classes)|testMatch|testRegex|"
     r"PathPattern|(?:^|[\s\"'=])-[km]\b|--?(?:grep|tag|filter|pattern|skip)|\bonly\b|items",
     re.IGNORECASE,
 )
-_FRAMEWORK = frozenset(
-    [
-        "def",
-        "test",
-        "it",
-        "describe",
-        "expect",
-        "assert",
-        "self",
-        "func",
-        "t",
-        "testing",
-        "function",
-        "async",
-        "await",
-        "const",
-        "let",
-        "var",
-        "return",
-        "should",
-        "to",
-        "be",
-        "eq",
-        "equal",
-        "import",
-        "from",
-        "class",
-        "public",
-        "void",
-        "fn",
-        "assert_eq",
-        "end",
-        "do",
-        "toBe",
-        "toEqual",
-        "assertEqual",
-        "assertEquals",
-        "require",
-        "true",
-        "false",
-        "none",
-        "null",
-        "nil",
-        "not",
-        "is",
-        "in",
-        "if",
-        "else",
-        "for",
-        "with",
-        "as",
-        "new",
-        "this",
-        "then",
-    ]
+_FRAMEWORK = re.compile(
+    r"def|test|it|describe|expect|assert|self|func|t|testing|function|async|await|const|let|var|return|should|"
+    r"to|be|eq|equal|import|from|class|public|void|fn|assert_eq|end|do|toBe|toEqual|assertEqual|assertEquals|"
+    r"require|true|false|none|null|nil|not|is|in|if|else|for|with|as|new|this|then"
 )
 _WORD = re.compile(r"\w+")
 _CHECK = re.compile(
@@ -300,20 +249,6 @@ def find_stand_in(test: Version, candidates: Sequence[Version]) -> Version | Non
     return best[1] if best is not None and best[0] >= _ALIKE else None
 
 
-def find_near(test: Version, before: Sequence[Version], after: Sequence[Version]) -> Version | None:
-    """The test that stands where another one stood in its file, between the same ones, and uses some of its words.
-
-    :param before: the tests of that file; :param after: those that it has now.
-    """
-    old, new = ([(each.test.groups, each.test.name) for each in tests] for tests in (before, after))
-    at = next((at for at, each in enumerate(before) if each == test), len(before))
-    for code, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if code == "replace" and start <= at < end and end - start == last - first:
-            near = after[first + at - start]
-            return near if measure_likeness(test, near) >= _NEAR else None
-    return None
-
-
 def demands_something(version: Version) -> bool:
     """Whether a test can fail at an assertion of its own."""
     return _measure(_strip(version.lines)) is not _Strength.nothing
@@ -331,7 +266,7 @@ def _keeps_all(before: Sequence[str], after: Sequence[str]) -> bool:
 
 def _count_words(version: Version) -> Counter[str]:
     words = (word for line in version.code for word in _WORD.findall(line))
-    return Counter(word for word in words if word not in _FRAMEWORK and word != version.test.name)
+    return Counter(word for word in words if not _FRAMEWORK.fullmatch(word) and word != version.test.name)
 
 
 def _keep_code(line: str) -> str:

@@ -4,9 +4,10 @@ import pytest
 
 from agents.syntax.tests import TestText
 from agents.testing.earlier_tests.causes import NOT_LOADED, find_cause, list_causes
+from agents.testing.earlier_tests.culprits import list_hunks, put_back, takes_away
 from agents.testing.earlier_tests.names import keep_gone, list_words
 from agents.testing.earlier_tests.running import find_version
-from agents.testing.earlier_tests.texts import Version, evades_more, find_failing_line, find_near, list_versions
+from agents.testing.earlier_tests.texts import evades_more, find_failing_line, list_versions
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, EarlierTests, Fate
 from domain.runs.testing import CaseOutcome, TestCase
 from messages.earlier_tests import render_section
@@ -28,27 +29,6 @@ from messages.earlier_tests import render_section
 )
 def test_what_is_quoted_or_noted_keeps_no_test_from_failing(line: str, *, is_evading: bool) -> None:
     assert evades_more([], [line]) == is_evading
-
-
-def _list(text: str, *names: str) -> list[Version]:
-    lines = text.split("\n")
-    starts = [next(at for at, line in enumerate(lines, 1) if f"'{name}'" in line) for name in names]
-    tests = [TestText(name=name, start=start, end=start + 2) for name, start in zip(names, starts, strict=True)]
-    return list_versions("a.test.js", text, tests)
-
-
-def test_what_stands_where_a_test_stood_is_in_its_place() -> None:
-    """Under another name, demanding the contrary; not where as many do not stand there."""
-    kept = "it('one', () => {\n  one()\n})\n{}it('two', () => {\n  two()\n})\n"
-    copies = "it('copies', () => {\n  assert.doesNotThrow(() => copy(src, out))\n})\n"
-    fails = "it('fails', () => {\n  assert.throws(() => copy(src, out))\n})\n"
-    other = "it('other', () => {\n  close(files)\n})\n"
-    before = _list(kept.replace("{}", copies), "one", "copies", "two")
-    after = _list(kept.replace("{}", fails), "one", "fails", "two")
-    assert find_near(before[1], before, after) == after[1]
-    unlike = _list(kept.replace("{}", other), "one", "other", "two")
-    several = _list(kept.replace("{}", fails + other), "one", "fails", "other", "two")
-    assert find_near(before[1], before, unlike) is find_near(before[1], before, several) is None
 
 
 def test_a_message_in_a_regular_expression_is_looked_for_as_a_program_has_it() -> None:
@@ -106,3 +86,40 @@ def test_tests_of_which_the_same_is_said_are_one_row() -> None:
         "| `test_a.py::test_x[0]` and 98 more like it | `assert a == 1` | `assert a == 2` |",
         "| `test_a.py::test_y` | `assert a == 1` | `assert a == 3` |",
     ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_taken"),
+    [
+        ("a()\nif x is None:\n    raise Error(x)\nb()", "a()\nb()", True),
+        ("try:\n    read(a)\nexcept OSError:\n    pass\n", "read(a)\n", True),
+        ("render(text, strict)", "render(text)", True),
+        ("r'(--|//|#)'\n{}\nr'(--|//|#) '", "r'(--|#)'\n{}\nr'(--|#) '", True),
+        ('{"r": "®", "p": "§", "tm": "™"}', '{"r": "®", "tm": "™"}', True),
+        ("", "b()", False),
+        ("add(a, at(b, c))", "add(a, c)", False),
+        ("if not a:\n    b()", "if a:\n    b()", False),
+        ("return a - 1", "return a", False),
+        ("return lower(strip(a))", "return strip(a)", False),
+        ("if a > limit:\n    stop()\nb()", "b()\nif a > 9 * limit:\n    stop()", False),
+        ("a = 1", "a = 2", False),
+    ],
+)
+def test_what_is_only_taken_away_is_told_from_what_is_altered(before: str, after: str, *, is_taken: bool) -> None:
+    hunks = list_hunks("a.py", before, after)
+    assert all(takes_away(each, hunks) for each in hunks) == is_taken
+    assert put_back(hunks, {"a.py": after}) == {"a.py": before}
+
+
+def test_what_is_meant_is_a_row_for_people_and_a_duty_for_agents() -> None:
+    taken = EarlierTest(
+        id="test_a.py::test_x",
+        path="test_a.py",
+        outcome=EarlierOutcome.changed,
+        fate=Fate.removed,
+        demanded=("assert a == 1",),
+        culprits=("a.py:3-4",),
+    )
+    said = EarlierTests(tests=(taken,))
+    assert "| `assert a == 1` | removed with its code<br>for `a.py:3-4` |" in render_section(said)
+    assert (said.lost, said.obligations) == ((), (taken,))

@@ -63,7 +63,9 @@ async def test_a_test_that_still_fails_is_seen_by_everybody(earlier: Earlier) ->
 
 def name(found: EarlierTests) -> dict[str, str]:
     blind = {each.id for each in found.blind}
-    return {each.id.partition("::")[2]: "blind" if each.id in blind else each.outcome.value for each in found.tests}
+    told = {each.id: "blind" if each.id in blind else each.outcome.value for each in found.tests}
+    told |= {each.id: "meant" for each in found.changed if each.culprits}
+    return {name.partition("::")[2]: outcome for name, outcome in told.items()}
 
 
 MORE = TEST + "\n\ndef test_more_adds():\n    assert add(1, 2) == 3\n"
@@ -101,6 +103,11 @@ SCALED = "SCALE = 2\n\n\ndef add(a, b):\n    return SCALE * (a + b)\n"
 SETS_SCALE = "    monkeypatch.setattr('sums.SCALE', 1)\n    assert"
 
 BY_ROWS = "import pathlib\nimport pytest\nfrom sums import add\n\nROWS = (pathlib.Path(__file__).parent / 'rows').iterdir()\n\n\n@pytest.mark.parametrize('row', ROWS, ids=lambda row: row.stem)\ndef test_row(row):\n    a, b, c = map(int, row.read_text().split())\n    assert add(a, b) == c\n"
+CAPPED = "def add(a, b):\n    if a > 10:\n        a = 10\n    return a + b\n"
+ON_CAPPED = TEST + "\n\ndef test_caps():\n    assert add(12, 1) == 11\n"
+TAKES_ANY = (
+    "\n\ndef test_large_numbers():\n    total = sum(add(n, 1) for n in range(20, 30))\n    assert total == 255\n"
+)
 IN_TESTS = {
     **PROGRAM,
     "pyproject.toml": "[tool.pytest.ini_options]\ntestpaths = ['tests']\npythonpath = ['.']\n",
@@ -552,6 +559,37 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
             "tests/test_a.py": ON_PLURALS.replace("kine", "cows"),
         },
         {"test_plural[cow-kine]": "changed", "test_stays[cow-kine]": "changed"},
+    ),
+    "gone with lines of its code": (
+        {**PROGRAM, "sums.py": CAPPED, "tests/test_a.py": ON_CAPPED},
+        {"sums.py": PROGRAM["sums.py"] + "\n\ndef halve(a):\n    return a // 2\n", "tests/test_a.py": TEST},
+        {"test_caps": "meant"},
+    ),
+    "a new test demands the contrary": (
+        {**PROGRAM, "sums.py": CAPPED, "tests/test_a.py": ON_CAPPED},
+        {
+            "sums.py": CAPPED.replace("10", "99"),
+            "tests/test_a.py": TEST,
+            "tests/test_b.py": "from sums import add" + TAKES_ANY,
+        },
+        {"test_caps": "meant"},
+    ),
+    "a new test demands something else": (
+        {**PROGRAM, "sums.py": CAPPED, "tests/test_a.py": ON_CAPPED},
+        {
+            "sums.py": CAPPED.replace("10", "11") + "\n\ndef halve(a):\n    return a // 2\n",
+            "tests/test_a.py": TEST,
+            "tests/test_b.py": "from sums import halve\n\n\ndef test_halves():\n    assert halve(4) == 2\n",
+        },
+        {"test_caps": "lost"},
+    ),
+    "its code is altered elsewhere": (
+        {**PROGRAM, "sums.py": CAPPED, "tests/test_a.py": ON_CAPPED},
+        {
+            "sums.py": "def cap(a):\n    if a > 11:\n        a = 11\n    return a\n\n\ndef add(a, b):\n    return cap(a) + b\n",
+            "tests/test_a.py": TEST,
+        },
+        {"test_caps": "lost"},
     ),
     "a snapshot is rewritten": (
         {**PROGRAM, "tests/__snapshots__/sums.snap": "4", "tests/test_a.py": ON_SNAPSHOT},
