@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
+from agents.testing.earlier_tests.choice import is_mixed, is_of_tests, is_script
 from agents.testing.earlier_tests.run import name_removed, run_earlier_tests
-from agents.testing.earlier_tests.sides import is_mixed, is_of_tests, is_script
 from agents.testing.tester import Tell, Tester
 from domain.config.configuration import Configuration
 from domain.config.sections import AvoidanceReaction

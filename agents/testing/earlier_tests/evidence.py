@@ -5,7 +5,13 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from agents.testing.earlier_tests.causes import (
+from agents.testing.earlier_tests.choice import Entry
+from agents.testing.earlier_tests.culprits import CulpritSearch
+from agents.testing.earlier_tests.gone import GoneNames, name_for_people
+from agents.testing.earlier_tests.loading import cut_tests, find_error_lines, stub_names
+from agents.testing.earlier_tests.manifests import keep_tests
+from agents.testing.earlier_tests.names import shorten
+from agents.testing.earlier_tests.outcomes import (
     FAILED_BEFORE,
     FLAKY,
     NEWER,
@@ -14,15 +20,12 @@ from agents.testing.earlier_tests.causes import (
     RENUMBERED,
     SKIPPED,
     CountedText,
+    SharedChange,
+    TestEvidence,
+    judge,
     list_causes,
+    may_be_meant,
 )
-from agents.testing.earlier_tests.choice import Entry
-from agents.testing.earlier_tests.culprits import CulpritSearch
-from agents.testing.earlier_tests.gone import GoneNames, name_for_people
-from agents.testing.earlier_tests.loading import cut_tests, find_error_lines, stub_names
-from agents.testing.earlier_tests.manifests import keep_tests
-from agents.testing.earlier_tests.names import shorten
-from agents.testing.earlier_tests.outcomes import SharedChange, TestEvidence, judge, may_be_meant
 from agents.testing.earlier_tests.reading import Reader, list_shared_changes
 from agents.testing.earlier_tests.running import (
     BaseRunKeeper,

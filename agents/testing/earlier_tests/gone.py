@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.testing.earlier_tests.choice import Entry
+from agents.testing.earlier_tests.choice import Entry, is_of_tests
 from agents.testing.earlier_tests.names import (
     find_missing,
     find_unwarned,
@@ -15,7 +15,6 @@ from agents.testing.earlier_tests.names import (
     shorten,
 )
 from agents.testing.earlier_tests.reading import Reader, is_of_program
-from agents.testing.earlier_tests.sides import is_of_tests
 from agents.testing.earlier_tests.texts import Version, find_stand_in
 from domain.review.changes import Change
 from domain.runs.earlier_tests import MOST_NAMED, EarlierTests, RemovedTest

@@ -7,9 +7,8 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from agents.syntax.languages import find_language
 from agents.syntax.tests import TestText
-from agents.testing.earlier_tests.choice import Entry
+from agents.testing.earlier_tests.choice import Entry, is_of_tests, is_script
 from agents.testing.earlier_tests.outcomes import SharedChange
-from agents.testing.earlier_tests.sides import is_of_tests, is_script
 from agents.testing.earlier_tests.texts import Version, list_versions
 from agents.toolbox import Toolbox
 from domain.errors import ToolError

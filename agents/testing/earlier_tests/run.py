@@ -3,14 +3,22 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agents.testing.earlier_tests.choice import Entry, OverlayChoice, choose, find_unknown, find_users
+from agents.testing.earlier_tests.choice import (
+    Entry,
+    OverlayChoice,
+    choose,
+    find_unknown,
+    find_users,
+    is_mixed,
+    is_of_tests,
+    is_script,
+)
 from agents.testing.earlier_tests.evidence import Collector
 from agents.testing.earlier_tests.gone import add_removed
 from agents.testing.earlier_tests.manifests import restore_settings
 from agents.testing.earlier_tests.outcomes import SharedChange, sort_by_weight
 from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.running import BaseRunKeeper, FileRunner, Runners, Sides
-from agents.testing.earlier_tests.sides import is_mixed, is_of_tests, is_script
 from agents.testing.earlier_tests.unaware import blind_programs
 from agents.testing.earlier_tests.whole import WholeCommand
 from agents.testing.tester import CommandTimeouts, Tester

@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
+from agents.testing.earlier_tests.choice import is_of_tests
 from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.run import restore_mixed
 from agents.testing.earlier_tests.running import FileRunner, Ran, Runners, find_version
-from agents.testing.earlier_tests.sides import is_of_tests
 from agents.testing.earlier_tests.texts import Version, demands_something
 from agents.testing.test_selection import is_runnable
 from agents.testing.tester import CommandTimeouts, Tester

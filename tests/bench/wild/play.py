@@ -26,8 +26,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from agents.testing.earlier_tests.choice import is_of_tests
 from agents.testing.earlier_tests.run import run_earlier_tests
-from agents.testing.earlier_tests.sides import is_of_tests
 from agents.testing.tester import Tester
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands

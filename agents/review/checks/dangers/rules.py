@@ -11,9 +11,18 @@ from typing import Any, cast
 
 from ast_grep_py import SgNode, SgRoot
 
-from agents.review.checks.dangers.shapes import Shape, both, call, concatenate, either, inside, pattern, put_together
 from agents.review.checks.dangers.statements import rate_command, rate_statement
-from agents.review.checks.dangers.texts import SENT
+from agents.review.checks.dangers.texts import (
+    SENT,
+    Shape,
+    both,
+    call,
+    concatenate,
+    either,
+    inside,
+    pattern,
+    put_together,
+)
 from agents.review.checks.rule_texts import Danger, rate
 from agents.syntax.languages import find_language
 

@@ -3,9 +3,9 @@
 import pytest
 
 from agents.syntax.tests import TestText
-from agents.testing.earlier_tests.causes import NOT_LOADED, find_cause, list_causes
 from agents.testing.earlier_tests.culprits import list_hunks, put_back, takes_away
 from agents.testing.earlier_tests.names import keep_gone, list_words
+from agents.testing.earlier_tests.outcomes import NOT_LOADED, find_cause, list_causes
 from agents.testing.earlier_tests.running import find_version
 from agents.testing.earlier_tests.texts import evades_more, find_failing_line, list_versions
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, EarlierTests, Fate
