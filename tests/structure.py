@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.journeys import JOURNEYS, find_broken_steps
 from tests.left_out import load_left_out, strip_parameters
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,6 +44,9 @@ IMPORTING_MORE: Mapping[str, int] = {
     "pipeline/review/verdict.py": 24,
 }
 """Files that still import more, and from how many."""
+
+MOST_HOPS = 10
+"""Files that a reader opens on one of the journeys of ``tests/journeys.py``."""
 
 MOST_PARTICIPLES = 14
 """Functions whose name begins with a participle, where a verb in the imperative belongs; 3 % were the goal."""
@@ -273,6 +277,15 @@ def measure_threats(pages: Mapping[str, str], tests: Mapping[str, str]) -> Measu
     return Measure("threats without a test, or tests of none that is listed", len(found), 0, found)
 
 
+def measure_journeys() -> list[Measure]:
+    broken, files = find_broken_steps(ROOT), {name: len(steps) for name, steps in JOURNEYS.items()}
+    shown = [f"{name}: {count}" for name, count in files.items()]
+    return [
+        Measure("files on the longest of five journeys", max(files.values()), MOST_HOPS, shown),
+        Measure("steps of journeys that lead nowhere", len(broken), 0, broken),
+    ]
+
+
 def measure_left_out(names: Iterable[str], tests: Mapping[str, str]) -> Measure:
     gone = sorted(name for name in names if not _is_defined(tests, *strip_parameters(name).split("::", 1)))
     return Measure("left out of make test, but no test", len(gone), 0, gone)
@@ -302,6 +315,7 @@ def measure_all() -> list[Measure]:
         measure_left_out(load_left_out(), tests),
         measure_references(pages, tests),
         measure_threats(pages, tests),
+        *measure_journeys(),
     ]
 
 

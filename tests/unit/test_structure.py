@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.journeys import find_broken_steps
 from tests.structure import (
     ROOT,
     Source,
@@ -116,3 +117,8 @@ def test_threats_have_a_test() -> None:
     found = find_untested_threats(page, ["def test_t_w1_no_signature():", "def test_g1_a_write_fails():"])
 
     assert found == ["T-G1", "T-W2"]
+
+
+def test_steps_of_journeys_lead_somewhere(tmp_path: Path) -> None:
+    assert find_broken_steps(ROOT) == []
+    assert len(find_broken_steps(tmp_path)) > 40
