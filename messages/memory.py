@@ -4,16 +4,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from domain.memories import Memory
-from domain.review.feedback import (
+from domain.review.feedback import FindingFeedback
+from domain.review.findings import Finding
+from domain.review.suppression import (
     MIN_CONFIDENCE,
     ONLY_DISMISSED,
     AdjustedConfidence,
-    FindingFeedback,
     SuppressedFinding,
     SuppressionReason,
     parent_folder,
 )
-from domain.review.findings import Finding
 from domain.text.escaping import escape, format_day, inline_code, inline_path, link, name_count, name_some
 
 MOST_GROUPS = 10  # lines of the summary

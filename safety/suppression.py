@@ -6,18 +6,18 @@ The summary lists suppressed findings with the reason, so that people can disagr
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from domain.review.feedback import (
+from domain.review.feedback import FindingFeedback
+from domain.review.findings import Category, Finding, Layer, Severity
+from domain.review.reading import BY_RULE
+from domain.review.review import NOTHING_JUDGED, JudgedFindings, Review
+from domain.review.suppression import (
     MIN_CONFIDENCE,
     AdjustedConfidence,
-    FindingFeedback,
     SuppressedFinding,
     SuppressionReason,
     UptakeRecord,
     parent_folder,
 )
-from domain.review.findings import Category, Finding, Layer, Severity
-from domain.review.reading import BY_RULE
-from domain.review.review import NOTHING_JUDGED, JudgedFindings, Review
 from safety.review_decision import CONCLUSIONS, decide, raise_confirmed
 from safety.risk import reassess, weigh_layer
 

@@ -4,9 +4,9 @@ from collections.abc import Collection, Hashable, Sequence
 from enum import StrEnum
 
 from domain.review.changes import LockChange, SkippedFile
-from domain.review.feedback import SuppressedFinding
 from domain.review.findings import Finding, Layer, Severity
 from domain.review.reading import NOTHING_HELD, HeldConventions, LookUps
+from domain.review.suppression import SuppressedFinding
 from domain.runs.earlier_tests import EarlierTests
 from domain.value import Value
 from domain.verdicts import Reason

@@ -12,16 +12,9 @@ from domain.events import EventType
 from domain.gates import digest
 from domain.memories import Archived, Memory, MemoryKind, Origin, Use, create_memory
 from domain.review.avoidance import RULE, find_version
-from domain.review.feedback import (
-    ONLY_DISMISSED,
-    SCOPE_TIME,
-    DismissalScope,
-    FeedbackStatement,
-    FindingFeedback,
-    Word,
-    parent_folder,
-)
+from domain.review.feedback import SCOPE_TIME, DismissalScope, FeedbackStatement, FindingFeedback, Word
 from domain.review.findings import Anchor, Finding, Layer, Severity
+from domain.review.suppression import ONLY_DISMISSED, parent_folder
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
 from domain.value import new_id

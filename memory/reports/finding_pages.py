@@ -10,8 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from domain.review.avoidance import RULE
-from domain.review.feedback import FindingFeedback, SuppressedFinding
+from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding
+from domain.review.suppression import SuppressedFinding
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.db.engine import Database
 from memory.db.tables.repositories import FeedbackRow, FindingRow, is_dismissal

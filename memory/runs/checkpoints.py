@@ -12,9 +12,9 @@ from sqlalchemy import Select, delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
-from domain.review.feedback import SuppressedFinding
 from domain.review.findings import Finding
 from domain.review.review import Conclusion, Review
+from domain.review.suppression import SuppressedFinding
 from domain.runs.coverage import BaseCoverage
 from domain.runs.earlier_tests import Baseline, BaseRun, EarlierTests
 from domain.runs.next_step import SendBack

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from domain.review.feedback import FindingFeedback, SuppressedFinding, SuppressionReason, UptakeRecord
+from domain.review.feedback import FindingFeedback
 from domain.review.findings import Anchor, Category, Finding, Layer, Severity
+from domain.review.suppression import SuppressedFinding, SuppressionReason, UptakeRecord
 from safety.gates import needs_security_gate
 from safety.suppression import (
     DismissalHistory,
