@@ -70,6 +70,7 @@ _FRAME = re.compile(
 OUTPUT = 2_000
 """Characters of what a test printed that are kept."""
 _WORD = re.compile(r"\w{5,}")
+_FRAME_LINE = re.compile(r"(?:^> +|^\S+:\d+: in .+\n +)(.+)$", re.MULTILINE)
 _TELLING = 5  # characters of a line that an output may quote by chance
 
 
@@ -342,7 +343,7 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
     """Where the test itself is the same, what is around it decides whether it checks less.
 
     What the code of before meets, too, is asked about where others share it, or where it demanded something; other
-    input beside the test is as in its own text.
+    input beside the test is as in its own text, and so is a helper that fails by itself.
     """
     shared = [*([found.rest] if found.rest is not None else []), *found.shared]
     shared = [each for each in shared if not is_script(each.path)]
@@ -357,8 +358,19 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
     is_shorter = found.is_left_out and not any(each.added for each in told)
     is_judging = any(demands(each.removed) or each.is_rougher for each in told)
     is_weak = found.is_blind and (not is_beside or is_shorter or is_judging)
+    is_weak = is_weak and not (chosen is not None and _fails_by_itself(found, chosen))
     is_lost = bool(less) or is_weak or found.has_fewer_rows or _expects_its_failure(found)
     return _lose_if(found, is_lost), difference
+
+
+def _fails_by_itself(found: TestEvidence, shared: SharedChange) -> bool:
+    """Whether an old line of a helper failed that demands nothing: it uses the program as it was, as a caller would.
+
+    pytest shows the line of each frame behind ``>``, or below ``path:line: in function``.
+    """
+    if failed_at_assertion(found.output) or demands(shared.removed):
+        return False
+    return not {line.strip() for line in shared.removed}.isdisjoint(map(str.strip, _FRAME_LINE.findall(found.output)))
 
 
 def _rate_by_output(found: TestEvidence, shared: SharedChange) -> tuple[bool, float]:

@@ -55,6 +55,25 @@ async def test_of_files_that_tests_share_the_one_is_told_whose_lines_a_test_prin
     }
 
 
+@pytest.mark.parametrize(("line", "outcome"), [("parcel.weight = 1", "changed"), ("assert parcel.weight == 2", "lost")])
+async def test_a_helper_that_uses_the_program_as_it_was_demands_nothing(
+    earlier: Earlier, line: str, outcome: str
+) -> None:
+    """The line fails in a helper that tests share, and what stands in its place says nothing of the new code."""
+    helper = f"from shop import Parcel\n\n\ndef round_weight(parcel):\n    {line}\n    return parcel\n"
+    test = "from helpers import round_weight\nfrom shop import Parcel\n\n\ndef test_weight():\n    assert round_weight(Parcel(2)).weight\n"
+    before = {
+        "shop.py": "class Parcel:\n    def __init__(self, weight):\n        self.weight = weight\n",
+        "pytest.ini": "[pytest]\npythonpath = . tests\n",
+        "tests/helpers.py": helper,
+        "tests/test_shop.py": test,
+    }
+    frozen = "from dataclasses import dataclass\n\n\n@dataclass(frozen=True)\nclass Parcel:\n    weight: int\n\n    def __post_init__(self):\n        object.__setattr__(self, 'weight', self.weight + 1)\n"
+    change = {"shop.py": frozen, "tests/helpers.py": helper.replace(line, "parcel = Parcel(parcel.weight)")}
+    found = await earlier(before, change)
+    assert [(each.id, each.outcome.value) for each in found.tests] == [("tests/test_shop.py::test_weight", outcome)]
+
+
 async def test_a_test_that_still_fails_is_seen_by_everybody(earlier: Earlier) -> None:
     after = {**BROKEN, "tests/test_sums.py": TEST.replace("== 4", "== 5")}
     found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, after)
