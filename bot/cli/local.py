@@ -42,6 +42,8 @@ def review(
 ) -> None:
     """Review a local repository against a revision, like a pull request; or one pull request on GitHub.
 
+    Nothing of the repository is run: no tests, and not those of before on the new code.
+
     Prints one line per finding if the output is not a terminal. Exit codes: 0 nothing blocks, 1 changes requested, 2
     wrong input or an error, 3 a person should look, 4 nothing found but some source was not read, 130 interrupted, 141
     the reader of the output stopped before its end.
