@@ -385,8 +385,10 @@ async def test_more_threads_than_are_worked_off_at_once(story_with_model: Story,
     model.when(ASKED, {"plan": None, "questions": ["What is wanted?"]})
     await alice.comment(pull, "/forge address")
     await story.settle()
-    assert hear(story, pull).startswith("20 threads are worked off in this order")
-    assert "3 threads are left for another `/forge address`." in hear(story, pull)
+    *_, began, ended = [each.body for each in story.answers(pull)]
+    assert began.startswith("20 threads are worked off in this order")
+    assert "3 threads are left for another `/forge address`." in began
+    assert ended.startswith("0 of 20 threads done")
     answered = [len([each for each in one.thread.comments if each.app is not None]) for one in threads]
     assert answered == [1] * 20 + [0] * 3
     asked = [
@@ -395,6 +397,7 @@ async def test_more_threads_than_are_worked_off_at_once(story_with_model: Story,
     assert asked == list(range(1, 21))
     await alice.comment(pull, "/forge address")
     await story.settle()
-    assert hear(story, pull).startswith("3 threads are worked off in this order")
-    assert "20 threads are left out that Forge or another App answered last" in hear(story, pull)
+    *_, began, _ = [each.body for each in story.answers(pull)]
+    assert began.startswith("3 threads are worked off in this order")
+    assert "20 threads are left out that Forge or another App answered last" in began
     story.pass_over(pull)
