@@ -17,7 +17,7 @@ from domain.runs.work_checkpoint import CheckpointCause, Link, WorkCheckpoint, l
 from memory.db.tables.runs import WorkCheckpointRow
 from memory.runs import work_checkpoints
 from pipeline.issue.coding import work_keeper
-from safety import notices
+from safety import checkpoint_limits
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.command_line_agent import CART, DISCOUNT, FILES, REPORT, TESTS, list_changed, run_issue, says
@@ -179,7 +179,7 @@ async def test_work_that_is_kept_too_slowly_is_said_where_people_look(
     story_with_model: Story, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once, with the figure and the limit; and not again where nothing more happens."""
-    monkeypatch.setattr(notices, "SLOW_S", 0.0)
+    monkeypatch.setattr(checkpoint_limits, "SLOW_S", 0.0)
     steps: list[JsonValue] = [f"sleep 1; echo A = {number} > shop/more.py" for number in range(3)]
     model.when(TASK, says(files=DISCOUNT, commands=steps, status=3))
     asked = await run_issue(story_with_model, model, **OFTEN)
