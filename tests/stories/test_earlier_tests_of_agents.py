@@ -65,10 +65,12 @@ async def test_words_at_the_gate_let_a_test_go(story_with_model: Story, model: S
         model.when(shown, {**DONE, "summary": "It stays gone."})
     await asked.comment(asked.alice, "/forge run")
     assert story_with_model.gates(asked.issue) == ["recovery"]
+    assert f"The test `{NAME}` passed before" in story_with_model.questions(asked.issue)[-1].body
+    assert not asked.repository.git.refs("refs/heads/forge/")
     await asked.comment(asked.alice, "/forge approve recovery with: test_total may go")
     assert await get_outcome(story_with_model) == ("completed", "proposed")
     pull = get_pull_request(asked)
     check = story_with_model.check(asked.repository, pull.head_sha)
     assert check.conclusion == "success"
-    assert f"**`{NAME}` fails.**" in (check.summary or "")
+    assert f"**The change removes `{NAME}` (" in (check.summary or "")
     story_with_model.pass_over(pull)

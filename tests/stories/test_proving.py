@@ -199,7 +199,6 @@ BRANCH = """\
 +        return 0
 +    return sum(prices) * (1 - discount)
 """
-OLD = "tests/test_cart.py"
 
 
 def get_check(story_with_model: Story, asked: IssueScene, sha: str) -> CheckRun:
@@ -291,23 +290,6 @@ async def test_a_repository_without_tests_gets_some(story_with_model: Story, mod
     assert not pull.draft
 
 
-async def test_tests_that_were_taken_away_are_asked_back(story_with_model: Story, model: ScriptedModel) -> None:
-    """Whoever removes the test that stands in the way, and insists on that, proposes nothing."""
-    gone = f"diff --git a/{OLD} b/{OLD}\ndeleted file mode 100644\n--- a/{OLD}\n+++ /dev/null\n@@ -1,5 +0,0 @@\n"
-    gone += "".join(f"-{line}\n" for line in SHOP[OLD].splitlines())
-    weak = "diff --git a/tests/test_weak.py b/tests/test_weak.py\nnew file mode 100644\n--- /dev/null\n"
-    weak += "+++ b/tests/test_weak.py\n@@ -0,0 +1,2 @@\n+def test_nothing():\n+    assert True\n"
-    asked = await open_issue(story_with_model)
-    model.when("Title: Discounts", plan())
-    model.when(TASK, patches(OFF, gone, weak), {"summary": "It was in the way.", "is_done": True})
-    await asked.comment(asked.alice, "/forge run")
-    told = next(call.content for call in model.calls if "== recovery" in call.content)
-    assert "tests/test_cart.py avoidance/test-removed" in told
-    assert story_with_model.gates(asked.issue) == ["recovery"]
-    assert "The test `test_total` is gone." in story_with_model.questions(asked.issue)[-1].body
-    assert not asked.repository.git.refs("refs/heads/forge/")
-
-
 async def test_tests_on_a_pull_request_alone(story_with_model: Story) -> None:
     """``/forge test`` needs no issue: it tests the head, whoever wrote it."""
     repository, alice = story_with_model.repository(SHOP)
@@ -387,10 +369,12 @@ async def test_a_test_that_is_deleted_is_said(story_with_model: Story) -> None:
     check = await run_test_command(
         story_with_model, other, {"shop/cart.py": "def total(prices):\n    return 0\n", "tests/test_cart.py": None}
     )
-    gone = "### What hides a failure instead of mending it\n\n- `tests/test_cart.py`: The test `test_total` is gone."
-    assert gone in (check.summary or "")
+    assert "**The change removes `tests/test_cart.py::test_total` (" in (check.summary or "")
     [repository] = story_with_model.github.world.repositories.values()
-    assert [story_with_model.gates(each) for each in repository.pulls()] == [["destructive"]]
+    [pull] = repository.pulls()
+    [question] = story_with_model.questions(pull)
+    assert "The test `tests/test_cart.py::test_total` passed before this change and fails on its code" in question.body
+    assert story_with_model.gates(pull) == ["destructive"]
 
 
 KNOWN = {"tests/test_known.py": "from shop.cart import total\n\n\ndef test_known():\n    assert total([1]) == 2\n"}
