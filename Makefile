@@ -83,12 +83,10 @@ pictures: install ## take the pictures of the documentation anew, with the syste
 # From the public index only, for every platform. A pin stays unless told otherwise:
 # make lock UPGRADE=--upgrade, or UPGRADE='--upgrade-package NAME'.
 UPGRADE ?=
-UV = $(or $(shell command -v uv),$(BIN)/uv)
-LOCK = $(UV) pip compile --no-config --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+LOCK = $(BIN)/uv pip compile --no-config --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	--no-emit-index-url --annotation-style line $(UPGRADE)
 
 lock: install ## write the requirement files anew from pyproject.toml
-	@command -v $(UV) >/dev/null || $(BIN)/python -m pip install --quiet uv
 	@$(LOCK) pyproject.toml --output-file requirements.txt
 	@$(LOCK) pyproject.toml --group dev --constraint requirements.txt --output-file requirements-dev.txt
 	@$(LOCK) --group build --constraint requirements-dev.txt --output-file requirements-build.txt
