@@ -133,7 +133,8 @@ def _name_shared(test: EarlierTest) -> str:
 
 def _explain_blind(test: EarlierTest) -> str:
     """Why what stands in its place demands less, where running it on the code of before has shown that."""
-    return ": what stands in its place passes on the code of before as well" if test.is_blind else ""
+    is_there = test.is_blind and test.fate is not Fate.removed
+    return ": what stands in its place passes on the code of before as well" if is_there else ""
 
 
 def _show(label: str, text: str) -> str:
@@ -146,12 +147,13 @@ def _render_changed(changed: Sequence[EarlierTest]) -> str:
         return ""
     folded: dict[str, list[EarlierTest]] = {}
     for each in changed:
-        now = _cell(each.now) if each.now or not each.culprits else "removed with its code"
+        gone = "removed with its code" if each.culprits else "removed" if each.fate is Fate.removed else ""
+        now = _cell(each.now) if each.now or not gone else gone
         where = f"<br>for {', '.join(map(inline_path, each.culprits))}" if each.culprits else ""
         folded.setdefault(f"{_name_shared(each)} | {_cell(each.demanded)} | {now}{where} |", []).append(each)
     rows = [_render_row(alike, cells) for cells, alike in folded.items()]
     more = _count_rest(len(changed) - sum(map(len, [*folded.values()][:_CHANGED])), "more", "more")
-    blind = [each for each in changed if each.is_blind]
+    blind = [each for each in changed if each.is_blind and each.fate is not Fate.removed]
     told = (
         f"What stands in place of {_name(blind)} passes on the code of before as well, so it does not show the change."
     )

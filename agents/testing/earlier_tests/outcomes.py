@@ -26,6 +26,7 @@ from agents.testing.earlier_tests.texts import (
     find_failing_line,
     is_rougher,
     keeps_literals,
+    measure_likeness,
     names_error,
     quote,
 )
@@ -71,6 +72,7 @@ OUTPUT = 2_000
 """Characters of what a test printed that are kept."""
 _WORD = re.compile(r"\w{5,}")
 _FRAME_LINE = re.compile(r"(?:^> +|^\S+:\d+: in .+\n +)(.+)$", re.MULTILINE)
+_SURELY_ALIKE = 0.8  # of two tests with different names
 _TELLING = 5  # characters of a line that an output may quote by chance
 
 
@@ -179,6 +181,13 @@ class TestEvidence:
     culprits: Culprits | None = None
 
     @property
+    def is_guessed(self) -> bool:
+        """Whether what is in its place has another name and another text, so that it may be of something else."""
+        if self.before is None or self.after is None or self.before.test.name == self.after.test.name:
+            return False
+        return measure_likeness(self.before, self.after) <= _SURELY_ALIKE
+
+    @property
     def output(self) -> str:
         """What it printed on the new code."""
         if self.case is None:
@@ -191,6 +200,9 @@ def judge(found: TestEvidence) -> EarlierTest:
     line = None if found.before is None else find_failing_line(found.before, found.output)
     fate = _find_fate(found)
     outcome, difference = _decide(found, fate, line)
+    after = found.after
+    if found.is_blind and found.is_guessed:  # no run shows that this is in its place
+        fate, difference, after = Fate.removed, replace(difference, now=()), None
     culprits = found.culprits or Culprits(())
     if culprits.are_meant:
         outcome, difference = EarlierOutcome.changed, replace(difference, now=culprits.contrary)
@@ -207,8 +219,8 @@ def judge(found: TestEvidence) -> EarlierTest:
         culprits=culprits.places,
         output=found.output[-OUTPUT:],
         names=found.gone if outcome is EarlierOutcome.gone else (),
-        head_path=None if found.after is None else found.after.path,
-        head_line=None if found.after is None else found.after.test.start,
+        head_path=None if after is None else after.path,
+        head_line=None if after is None else after.test.start,
     )
 
 
