@@ -30,6 +30,8 @@ MOST_NAMED = 5
 """Removed tests that are named."""
 LONGEST_LINE = 500
 """Characters of a line that is shown."""
+LONGEST_CELL = 160
+"""Characters of a line in a table: a longer one is not shown there, as a part of it may say something else."""
 
 
 class EarlierOutcome(StrEnum):

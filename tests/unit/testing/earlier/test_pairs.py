@@ -1,4 +1,4 @@
-"""Which test of a change is taken for the one that stands in the place of a removed one, and what is said of a guess."""
+"""Which test of a change is taken for the one in the place of a removed one, and what is said of a guess."""
 
 import pytest
 
