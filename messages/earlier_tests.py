@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from domain.review.findings import Finding
 from domain.runs.earlier_tests import (
     LONGEST_CELL,
+    MOST_TOLD,
     Baseline,
     EarlierOutcome,
     EarlierTest,
@@ -210,6 +211,7 @@ def _list_lines(earlier: EarlierTests) -> list[str]:
     are, went = "is" if len(names) == 1 else "are", name_count(gone, "test", "tests")
     held = "1 test of before passes" if earlier.holding == 1 else f"{earlier.holding:,} tests of before pass"
     left = name_count(earlier.left_out, "test was", "tests were")
+    untold = name_count(earlier.untold, "more test that does not hold is", "more tests that do not hold are")
     lines = [
         f"{held} on the new code." if earlier.holding else "",
         f"{went} went with the code{f': {named}{more} {are} gone' if names else ''}." if gone else "",
@@ -219,7 +221,8 @@ def _list_lines(earlier: EarlierTests) -> list[str]:
         f"{name_count(unknown, 'test tells', 'tests tell')} nothing: not passing before, or not to be loaded now."
         if unknown
         else "",
-        f"{left} left out, because there are too many or the time was up." if earlier.left_out else "",
+        f"{left} left out, because their files are more than Forge runs for one change." if earlier.left_out else "",
+        f"{untold} not told here, because they are more than {MOST_TOLD}." if earlier.untold else "",
     ]
     return [*filter(None, lines), *map(escape, earlier.not_run), *_list_removed(earlier)]
 

@@ -127,6 +127,20 @@ def test_what_the_code_of_before_meets_as_well_shows_no_changed_behaviour() -> N
     assert "**Behaviour that tests show" not in render_section(EarlierTests(tests=(tell(2, is_blind=True),)))
 
 
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        (
+            EarlierTests(left_out=3),
+            "- 3 tests were left out, because their files are more than Forge runs for one change.",
+        ),
+        (EarlierTests(untold=1), "- 1 more test that does not hold is not told here, because they are more than 100."),
+    ],
+)
+def test_why_tests_are_left_out_is_said(said: EarlierTests, line: str) -> None:
+    assert render_section(said).split("\n")[2:] == [line]
+
+
 def test_tests_that_went_with_the_same_lines_are_one_row() -> None:
     taken = [tell(number, culprits=("a.py:3-4",), fate=Fate.removed) for number in range(3)]
     rows = [line for line in render_section(EarlierTests(tests=tuple(taken))).split("\n") if line[:3] == "| `"]
