@@ -15,7 +15,7 @@ _REFUSES = _READS.replace(
     "    if not text.isdigit():\n        raise ValueError(f'{text} is no limit')\n    return int(text)",
 )
 _ON_NULL = "def test_null_for_an_invalid_limit():\n    limit = read_limit('invalid')\n    assert limit is None\n"
-_ON_ZERO = "def test_takes_zero():\n    limit = read_limit('0')\n    assert limit == 0\n"
+_ON_ZERO = "def test_takes_zero():\n    limit = read_limit('0')\n    assert limit is not None\n    assert limit == 0\n"
 _ON_ERROR = (
     "def test_error_for_an_invalid_limit():\n"
     "    with pytest.raises(ValueError, match='invalid is no limit'):\n        read_limit('invalid')\n"
@@ -43,5 +43,5 @@ async def test_a_guess_that_no_run_confirms_is_neither_shown_nor_spoken_of(earli
     assert (removed.outcome, removed.fate, removed.now) == (EarlierOutcome.changed, Fate.removed, ())
     assert found.obligations == (removed,)
     said = render_section(found)
-    assert "| `assert limit is None` | removed |" in said
+    assert "| `limit = read_limit('invalid')` | removed |" in said
     assert "code of before" not in said
