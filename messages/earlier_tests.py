@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 
 from domain.review.findings import Finding
-from domain.runs.earlier_tests import Baseline, EarlierOutcome, EarlierTest, EarlierTests, Fate, list_gone_names
+from domain.runs.earlier_tests import (
+    LONGEST_CELL,
+    MOST_TOLD,
+    Baseline,
+    EarlierOutcome,
+    EarlierTest,
+    EarlierTests,
+    Fate,
+    list_gone_names,
+)
 from domain.runs.testing import Analysis, CommandResult, FailureClass, TestRun
 from domain.text.escaping import code_block, escape, flatten_text, inline_code, inline_path, name_count, strip_invisible
 from domain.text.redaction import redact_outgoing
@@ -34,6 +43,11 @@ _LOST, _CHANGED, _NAMES, _OUTPUT, _LINES = (
     1_500,
     6,
 )  # tests, rows, names, characters and lines that are shown
+_CHANGED_BEHAVIOUR = "**Behaviour that tests show to have changed**"
+_OTHER_DEMANDS = (
+    "**Tests that ask for something else, which the code of before meets as well** (widened for something new, or "
+    "weakened: running does not tell which)"
+)
 _BECAME = {
     Fate.removed: "The change removes it",
     Fate.unreached: "The change leaves it where nothing runs it",
@@ -95,7 +109,8 @@ def render_section(earlier: EarlierTests | None, dismissed: Sequence[Finding] = 
     parts = [
         *(_render_lost(each) for each in lost[:_LOST]),
         *_count_rest(len(lost) - _LOST, "fails likewise", "fail likewise"),
-        _render_changed(earlier.changed),
+        _render_table(_CHANGED_BEHAVIOUR, [each for each in earlier.changed if not _holds_before(each)]),
+        _render_table(_OTHER_DEMANDS, [each for each in earlier.changed if _holds_before(each)]),
         "\n".join(f"- {line}" for line in _list_lines(earlier)),
     ]
     shown = [part for part in parts if part]
@@ -133,7 +148,12 @@ def _name_shared(test: EarlierTest) -> str:
 
 def _explain_blind(test: EarlierTest) -> str:
     """Why what stands in its place demands less, where running it on the code of before has shown that."""
-    return ": what stands in its place passes on the code of before as well" if test.is_blind else ""
+    return ": what stands in its place passes on the code of before as well" if _holds_before(test) else ""
+
+
+def _holds_before(test: EarlierTest) -> bool:
+    """Whether running has shown that what is in its place cannot tell the new code from that of before."""
+    return test.is_blind and test.fate is not Fate.removed
 
 
 def _show(label: str, text: str) -> str:
@@ -141,31 +161,22 @@ def _show(label: str, text: str) -> str:
     return f"{label}\n\n{code_block(clean)}" if clean.strip() else ""
 
 
-def _render_changed(changed: Sequence[EarlierTest]) -> str:
+def _render_table(heading: str, changed: Sequence[EarlierTest]) -> str:
     if not changed:
         return ""
-    folded: dict[str, list[EarlierTest]] = {}
+    folded: dict[object, list[EarlierTest]] = {}  # of one cause
+    told: dict[object, str] = {}
     for each in changed:
-        now = _cell(each.now) if each.now or not each.culprits else "removed with its code"
+        gone = "removed with its code" if each.culprits else "removed" if each.fate is Fate.removed else ""
+        now = gone if gone and not each.now else _cell(each, each.now, each.head_path, each.head_line)
         where = f"<br>for {', '.join(map(inline_path, each.culprits))}" if each.culprits else ""
-        folded.setdefault(f"{_name_shared(each)} | {_cell(each.demanded)} | {now}{where} |", []).append(each)
-    rows = [_render_row(alike, cells) for cells, alike in folded.items()]
+        cells = f"{_name_shared(each)} | {_cell(each, each.demanded, each.path, each.line)} | {now}{where} |"
+        cause = (each.culprits, each.now) if each.culprits else cells
+        folded.setdefault(cause, []).append(each)
+        told.setdefault(cause, cells)
+    rows = [_render_row(alike, told[cause]) for cause, alike in folded.items()]
     more = _count_rest(len(changed) - sum(map(len, [*folded.values()][:_CHANGED])), "more", "more")
-    blind = [each for each in changed if each.is_blind]
-    told = (
-        f"What stands in place of {_name(blind)} passes on the code of before as well, so it does not show the change."
-    )
-    return "\n".join(
-        [
-            "**Behaviour that tests show to have changed**",
-            "",
-            "| test | before | now |",
-            "| --- | --- | --- |",
-            *rows[:_CHANGED],
-            *more,
-            *(["", told] if blind else []),
-        ]
-    )
+    return "\n".join([heading, "", "| test | before | now |", "| --- | --- | --- |", *rows[:_CHANGED], *more])
 
 
 def _render_row(alike: Sequence[EarlierTest], cells: str) -> str:
@@ -174,9 +185,20 @@ def _render_row(alike: Sequence[EarlierTest], cells: str) -> str:
     return f"| {inline_code(alike[0].id, 120)}{more}{cells}"
 
 
-def _cell(lines: Sequence[str]) -> str:
-    shown = [inline_code(flatten_text(redact_outgoing(line)), 160) for line in lines[:_LINES]]
-    return "<br>".join(shown) or "-"
+def _cell(test: EarlierTest, lines: Sequence[str], path: str | None, line: int | None) -> str:
+    """Lines as a whole; where none can be shown, the place of what changed.
+
+    :param path: of the file with them, if they are the test's own; :param line: of the test there.
+    """
+    flat = [flatten_text(redact_outgoing(each)) for each in lines]
+    shown = [inline_code(each, LONGEST_CELL) for each in flat if len(each) <= LONGEST_CELL][:_LINES]
+    if shown:
+        return "<br>".join([*shown, *(["and more"] if len(shown) < len(lines) else [])])
+    if (test.demanded or test.now) and not lines:
+        return "-"
+    place = test.shared_path or path
+    is_own = place == path and test.fate is not Fate.surroundings
+    return f"in {inline_path(f'{place}:{line}' if is_own else place, LONGEST_CELL)}" if place else "-"
 
 
 def _list_lines(earlier: EarlierTests) -> list[str]:
@@ -189,6 +211,7 @@ def _list_lines(earlier: EarlierTests) -> list[str]:
     are, went = "is" if len(names) == 1 else "are", name_count(gone, "test", "tests")
     held = "1 test of before passes" if earlier.holding == 1 else f"{earlier.holding:,} tests of before pass"
     left = name_count(earlier.left_out, "test was", "tests were")
+    untold = name_count(earlier.untold, "more test that does not hold is", "more tests that do not hold are")
     lines = [
         f"{held} on the new code." if earlier.holding else "",
         f"{went} went with the code{f': {named}{more} {are} gone' if names else ''}." if gone else "",
@@ -198,7 +221,8 @@ def _list_lines(earlier: EarlierTests) -> list[str]:
         f"{name_count(unknown, 'test tells', 'tests tell')} nothing: not passing before, or not to be loaded now."
         if unknown
         else "",
-        f"{left} left out, because there are too many or the time was up." if earlier.left_out else "",
+        f"{left} left out, because their files are more than Forge runs for one change." if earlier.left_out else "",
+        f"{untold} not told here, because they are more than {MOST_TOLD}." if earlier.untold else "",
     ]
     return [*filter(None, lines), *map(escape, earlier.not_run), *_list_removed(earlier)]
 

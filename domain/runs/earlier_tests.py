@@ -30,6 +30,8 @@ MOST_NAMED = 5
 """Removed tests that are named."""
 LONGEST_LINE = 500
 """Characters of a line that is shown."""
+LONGEST_CELL = 160
+"""Characters of a line in a table: a longer one is not shown there, as a part of it may say something else."""
 
 
 class EarlierOutcome(StrEnum):
@@ -103,7 +105,8 @@ class EarlierTests(Value):
 
     :param tests: those that do not hold, the most telling first.
     :param holding: how many hold.
-    :param left_out: how many were not run, because there are too many or the time was up.
+    :param left_out: how many were not run, because their files are too many.
+    :param untold: how many ran and do not hold, beyond those that are told one by one.
     :param not_run: why tests could not be run and what would make them run, one sentence each; empty if all were.
     :param seconds: of the sandbox.
     :param removed: the first of those that are removed and were not run; :param removed_count: how many there are.
@@ -112,6 +115,7 @@ class EarlierTests(Value):
     tests: tuple[EarlierTest, ...] = Field(default=(), max_length=MOST_TOLD)
     holding: int = Field(default=0, ge=0)
     left_out: int = Field(default=0, ge=0)
+    untold: int = Field(default=0, ge=0)
     not_run: tuple[str, ...] = ()
     seconds: float = Field(default=0.0, ge=0)
     removed: tuple[RemovedTest, ...] = Field(default=(), max_length=MOST_NAMED)

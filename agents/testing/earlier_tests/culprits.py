@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from agents.testing.earlier_tests.outcomes import Culprits
 from agents.testing.earlier_tests.reading import Reader, is_of_program
 from agents.testing.earlier_tests.running import FileRunner, Sides, find_version, list_passed
-from agents.testing.earlier_tests.texts import find_failing_line, quote
+from agents.testing.earlier_tests.texts import find_failing_line, quote, tell_something
 from workspace.commits import write_blob, write_tree
 from workspace.git import Git
 
@@ -196,7 +196,7 @@ class CulpritSearch:
                 version = find_version(now.cases[name], versions.get(now.cases[name].path or "", ()))
                 output = back.cases[name].details or back.cases[name].message
                 lines = () if version is None else quote(version, find_failing_line(version, output))
-                return (name.rpartition("::")[2], *lines)
+                return (name.rpartition("::")[2], *tell_something(lines))
         return ()
 
     async def _put_back(self, tree: str, hunks: Sequence[ProgramHunk], after: Mapping[str, str]) -> str:

@@ -82,6 +82,7 @@ class Collector:
         self._in_need: set[str] = set()  # ids of tests that need what is gone: without it they fail before, too
         self._versions: dict[str, list[Version]] = {}
         self._before: Mapping[str, TestCase] = {}  # as they ended on the code they were written for
+        self._fresh: Mapping[Version, Sequence[TestCase]] = {}  # tests that the change adds, and how they ended
 
     async def collect(self) -> list[EarlierTest]:
         """What each test came to."""
@@ -257,6 +258,7 @@ class Collector:
             version = find_version(case, after.get(case.path or "", ()))
             if version is not None:
                 cases[version].append(case)
+        self._fresh = {version: cases[version] for version in fresh if version in cases}
         helpers = [each for path, each in rest.items() if not before.get(path) and (each.removed or each.added)]
         shared = (*helpers, *await self._list_shared())  # some helpers are named as tests are
         known_places = [
@@ -359,6 +361,10 @@ class Collector:
         once, twice = await self._runner.repeat(tree, sorted({*asked.values()}), sides.now, 2)
         passed = list_passed(once) & list_passed(twice)
         blind = {each.id for each in evidence if each.id in asked and all(case.id in passed for case in each.now)}
+        red = {name for name in once.cases if _is_bad(once.cases[name]) and _is_bad(twice.cases.get(name))}
+        better = {each.id: self._guess_again(each, red) for each in evidence if each.id in blind and each.is_guessed}
+        blind -= {name for name, found in better.items() if found is not None}
+        evidence = [better.get(each.id) or each for each in evidence]
         known = {*once.cases, *twice.cases, *once.loading, *twice.loading}
         untried = {each.id for each in evidence if each.id in asked and not known & {asked[each.id], *_name_all(each)}}
         telling = {_find_row(asked_id) for asked_id in asked.keys() - blind - untried} - {None}
@@ -370,6 +376,19 @@ class Collector:
             )
             for each in evidence
         ]
+
+    def _guess_again(self, found: TestEvidence, red: Collection[str]) -> TestEvidence | None:
+        """The evidence with another test in its place, which shows the change.
+
+        :param red: ids of the tests of head that fail on the program as it was.
+        """
+        telling = {
+            version: cases
+            for version, cases in self._fresh.items()
+            if any(case.id in red for case in cases) and not any(case.outcome.is_bad for case in cases)
+        }
+        after = None if found.before is None else find_stand_in(found.before, [*telling])
+        return None if after is None else replace(found, after=after, now=tuple(telling[after]))
 
     async def _find_culprits(self, evidence: Sequence[TestEvidence]) -> list[TestEvidence]:
         """The evidence with what the program would need to have as it was, for tests that may be meant to go."""

@@ -26,8 +26,10 @@ from agents.testing.earlier_tests.texts import (
     find_failing_line,
     is_rougher,
     keeps_literals,
+    measure_likeness,
     names_error,
     quote,
+    tell_something,
 )
 from domain.paths import is_source
 from domain.runs.earlier_tests import LONGEST_LINE, EarlierOutcome, EarlierTest, Fate
@@ -71,6 +73,8 @@ OUTPUT = 2_000
 """Characters of what a test printed that are kept."""
 _WORD = re.compile(r"\w{5,}")
 _FRAME_LINE = re.compile(r"(?:^> +|^\S+:\d+: in .+\n +)(.+)$", re.MULTILINE)
+_FEW = 6  # lines of a file that tests share
+_SURELY_ALIKE = 0.8  # of two tests with different names
 _TELLING = 5  # characters of a line that an output may quote by chance
 
 
@@ -179,6 +183,13 @@ class TestEvidence:
     culprits: Culprits | None = None
 
     @property
+    def is_guessed(self) -> bool:
+        """Whether what is in its place has another name and another text, so that it may be of something else."""
+        if self.before is None or self.after is None or self.before.test.name == self.after.test.name:
+            return False
+        return measure_likeness(self.before, self.after) <= _SURELY_ALIKE
+
+    @property
     def output(self) -> str:
         """What it printed on the new code."""
         if self.case is None:
@@ -191,6 +202,10 @@ def judge(found: TestEvidence) -> EarlierTest:
     line = None if found.before is None else find_failing_line(found.before, found.output)
     fate = _find_fate(found)
     outcome, difference = _decide(found, fate, line)
+    after = found.after
+    if found.is_blind and found.is_guessed:  # no run shows that this is in its place
+        fate, difference, after = Fate.removed, replace(difference, now=()), None
+    demanded = _list_demanded(found, fate, line, outcome, difference)
     culprits = found.culprits or Culprits(())
     if culprits.are_meant:
         outcome, difference = EarlierOutcome.changed, replace(difference, now=culprits.contrary)
@@ -200,16 +215,26 @@ def judge(found: TestEvidence) -> EarlierTest:
         line=line or (found.before.test.start if found.before else found.case.line if found.case else None),
         outcome=outcome,
         fate=fate,
-        demanded=cut_lines(difference.demanded or (quote(found.before, line) if found.before else ())),
+        demanded=cut_lines(demanded),
         now=cut_lines(difference.now),
         shared_path=difference.path or None,
         is_blind=found.is_blind,
         culprits=culprits.places,
         output=found.output[-OUTPUT:],
         names=found.gone if outcome is EarlierOutcome.gone else (),
-        head_path=None if found.after is None else found.after.path,
-        head_line=None if found.after is None else found.after.test.start,
+        head_path=None if after is None else after.path,
+        head_line=None if after is None else after.test.start,
     )
+
+
+def _list_demanded(
+    found: TestEvidence, fate: Fate, line: int | None, outcome: EarlierOutcome, difference: Difference
+) -> tuple[str, ...]:
+    """The lines whose demand changed, of what is in another place now; else those that demanded something."""
+    if outcome is EarlierOutcome.changed and fate is not Fate.removed:
+        return difference.demanded
+    changed = () if line and not difference.path else difference.demanded
+    return changed or (quote(found.before, line) if found.before else ())
 
 
 def cut_lines(lines: Sequence[str]) -> tuple[str, ...]:
@@ -353,7 +378,8 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
     difference = Difference()
     if chosen is not None:
         path = "" if chosen.path == found.path else chosen.path
-        difference = Difference(chosen.removed[:6], chosen.added[:6], bool(less), path)
+        demanded, now = (_keep_told(each, found.output) for each in (chosen.removed, chosen.added))
+        difference = Difference(demanded, now, bool(less), path)
     is_beside = bool(told) and all(each is found.rest for each in told)
     is_shorter = found.is_left_out and not any(each.added for each in told)
     is_judging = any(demands(each.removed) or each.is_rougher for each in told)
@@ -361,6 +387,12 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
     is_weak = is_weak and not (chosen is not None and _fails_by_itself(found, chosen))
     is_lost = bool(less) or is_weak or found.has_fewer_rows or _expects_its_failure(found)
     return _lose_if(found, is_lost), difference
+
+
+def _keep_told(lines: Sequence[str], output: str) -> tuple[str, ...]:
+    """Of some lines that tests share, all if they are few, else those that an output quotes."""
+    kept = lines if len(lines) <= _FEW else [line for line in lines if len(line) > _TELLING and line in output]
+    return tell_something(kept)
 
 
 def _fails_by_itself(found: TestEvidence, shared: SharedChange) -> bool:

@@ -107,7 +107,8 @@ async def _compare(
     return EarlierTests(
         tests=tuple(told[:MOST_TOLD]),
         holding=said.holding,
-        left_out=left_out + said.left_out + max(0, len(told) - MOST_TOLD),
+        left_out=left_out,
+        untold=said.untold + max(0, len(told) - MOST_TOLD),
         not_run=tuple(dict.fromkeys((*said.not_run, *whole.not_run))),
         seconds=runner.seconds,
     )
@@ -132,7 +133,7 @@ async def _run_files(
     return EarlierTests(
         tests=tuple(told[:MOST_TOLD]),
         holding=len(tests) - len(told),
-        left_out=max(0, len(told) - MOST_TOLD),
+        untold=max(0, len(told) - MOST_TOLD),
         not_run=tuple(dict.fromkeys(collector.not_run)),
     )
 

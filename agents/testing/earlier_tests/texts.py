@@ -3,15 +3,17 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from enum import IntEnum
 from math import isclose
 
 from agents.syntax.tests import TestText
+from domain.runs.earlier_tests import LONGEST_CELL
 
-_SHOWN = 6
-"""Lines of a test that are shown."""
+_SHOWN = 12
+"""Lines of a test that are kept to be shown."""
+_QUOTED_CHECKS = 6
 _ALIKE = 0.5
 _DESELECTS = re.compile(
     r"ignore|deselect|exclude|skip|testpaths|norecursedirs|python_(?:files|functions|classes)|testMatch|testRegex|"
@@ -77,6 +79,8 @@ _LOADS = re.compile(r"\s*(?:require|import|from|use|using)\b")
 _HEAD = re.compile(r"\s*(?:@|(?:async )?def \w+\()")
 _LONGEST_CHECK = 8  # lines after the first of a check that is shown as one
 _COMMENT = re.compile(r"^\s*(#(?!\[)|//|\*|/\*)")
+_OUTPUT_OF_GO = re.compile(r"\s*//\s*(?:unordered )?output:", re.IGNORECASE)
+_OPEN = re.compile(r"(?:[(\[]|[(\[=:,]\s*\{)$")
 
 
 class _Strength(IntEnum):
@@ -120,7 +124,14 @@ class Difference:
 def list_versions(path: str, text: str, tests: Sequence[TestText]) -> list[Version]:
     """The tests of a file with their lines."""
     lines = text.split("\n")
-    return [Version(path, each, tuple(lines[each.start - 1 : each.end])) for each in tests]
+    found = [Version(path, each, tuple(lines[each.start - 1 : each.end])) for each in tests]
+    return [replace(each, lines=_read_output(each.lines)) if path.endswith("_test.go") else each for each in found]
+
+
+def _read_output(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """The lines of a test of Go, in which the comment with the output that an example demands is none."""
+    first = next((at for at, line in enumerate(lines) if _OUTPUT_OF_GO.match(line)), len(lines))
+    return (*lines[:first], *(line.strip().removeprefix("//") for line in lines[first:]))
 
 
 def find_failing_line(version: Version, output: str) -> int | None:
@@ -137,9 +148,10 @@ def find_failing_line(version: Version, output: str) -> int | None:
 
 def quote(version: Version, line: int | None) -> tuple[str, ...]:
     """The lines that demanded something: the failing one, else those that look like it."""
+    whole = _join_checks(_strip(version.lines))
     if line is not None:
-        return (version.lines[line - version.test.start].strip(),)
-    return tuple(each.strip() for each in version.lines if _CHECK.search(each) and not _COMMENT.match(each))[-_SHOWN:]
+        return (whole[line - version.test.start],)
+    return tuple(dict.fromkeys(each for each in whole if _CHECK.search(_keep_code(each))))[-_QUOTED_CHECKS:]
 
 
 def compare(before: Version, after: Version, failing: int | None) -> Difference:
@@ -152,17 +164,28 @@ def compare(before: Version, after: Version, failing: int | None) -> Difference:
     changes = [code for code in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if code[0] != "equal"]
     hit = [code for code in changes if at is not None and code[1] <= at < code[2]]
     chosen = hit or changes
-    whole_before, whole_now = _join_checks(old), _join_checks(new)
+    whole_before, whole_now = _show_lines(old), _show_lines(new)
     removed = [at for _, start, end, _, _ in chosen for at in range(start, end) if old[at]]
     added = [at for _, _, _, start, end in chosen for at in range(start, end) if new[at]]
     added = added or [at for _, _, _, start, end in changes for at in range(start, end) if new[at]]
-    demanded = [] if at is None or hit else [whole_before[at]]
     added_anywhere = [line for _, _, _, start, end in changes for line in new[start:end]]
     evades = evades_more([line for code in changes for line in old[code[1] : code[2]]], added_anywhere)
     is_less = evades or not added
-    shown_before = dict.fromkeys((*demanded, *_choose([whole_before[at] for at in removed])))
+    shown_before = dict.fromkeys(_choose([whole_before[at] for at in removed]))
     shown_now = dict.fromkeys(_choose([whole_now[at] for at in added]))
-    return Difference(tuple(shown_before)[:_SHOWN], tuple(shown_now)[:_SHOWN], is_less)
+    demanded, now = (tell_something([*each])[:_SHOWN] for each in (shown_before, shown_now))
+    return Difference(demanded, now, is_less)
+
+
+def _show_lines(lines: Sequence[str]) -> list[str]:
+    """Each line, or the whole check that it is part of, where that is short enough to be shown."""
+    joined = zip(lines, _join_checks(lines), strict=True)
+    return [whole if len(whole) <= LONGEST_CELL else line for line, whole in joined]
+
+
+def tell_something(lines: Sequence[str]) -> tuple[str, ...]:
+    """The lines that say something by themselves: a bracket does not, nor does what only opens one."""
+    return tuple(line for line in lines if _WORD.search(line) and not _OPEN.search(line))
 
 
 def evades_more(removed: Sequence[str], added: Sequence[str]) -> bool:
@@ -288,7 +311,7 @@ def _join_checks(lines: Sequence[str]) -> list[str]:
                 opened.append(at)
                 continue
             start = opened.pop() if opened else at
-            if 0 < at - start <= _LONGEST_CHECK and _CHECK.search(lines[start]):
+            if 0 < at - start <= _LONGEST_CHECK and _CHECK.search(_keep_code(lines[start])):
                 inside = {*range(start, at + 1)} - joined  # an inner check was closed before
                 whole |= dict.fromkeys(inside, " ".join(filter(None, lines[start : at + 1])))
                 joined |= inside
@@ -297,7 +320,7 @@ def _join_checks(lines: Sequence[str]) -> list[str]:
 
 def _choose(lines: Sequence[str]) -> list[str]:
     """The lines that demand something, else all."""
-    return [line for line in lines if _CHECK.search(line)] or [line for line in lines if line]
+    return [line for line in lines if _CHECK.search(_keep_code(line))] or [line for line in lines if line]
 
 
 def _measure(lines: Sequence[str]) -> _Strength:

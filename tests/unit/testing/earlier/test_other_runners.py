@@ -564,6 +564,12 @@ OWN_WAYS: dict[str, tuple[Files, Changed, list[str], str]] = {
         [],
         "`make test` fails before the change, too, so it tells nothing of `tests/sums.sh`.",
     ),
+    "no module": (
+        {"sums_test.go": "package sums\n"},
+        {"sums_test.go": None},
+        [],
+        "`go test` cannot run `sums_test.go`, as `go.mod` is missing at the commit of before:",
+    ),
     "nothing runs it": (
         {**_OWN, "Makefile": "all:\n"},
         {**_MINUS, "tests/sums.sh": "true\n"},
