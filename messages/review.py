@@ -392,7 +392,8 @@ def _tell_tests(review: Review, *, has_server: bool, is_tested: bool) -> str:
         return ""
     if review.earlier is not None and (review.earlier.holding or review.earlier.tests):
         return ""
-    return " Forge ran no test" + (": `/forge test` runs them." if has_server else ".")
+    is_tried = review.earlier is not None and bool(review.earlier.not_run)
+    return " Forge ran no test" + (": `/forge test` runs them." if has_server and not is_tried else ".")
 
 
 def _findings_table(review: Review, inline: set[str], posted_before: int) -> str:

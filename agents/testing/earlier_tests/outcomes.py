@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from agents.testing.earlier_tests.choice import is_script
 from agents.testing.earlier_tests.names import misfits_call
@@ -55,7 +56,7 @@ NEWER: CountedText = (
     "tests are written for a newer PHPUnit at head, and that of here runs none of their files.",
 )
 NOT_LOADED = "{} cannot be loaded on the new code, and nothing that is named there was seen to be gone: {}"
-NOT_LOADED_BEFORE = "{} could not be run before the change, either: {}"
+NOT_LOADED_BEFORE = "{} could not be run on the code of before: {}"
 _REMEDY = " If that is missing here, `commands.setup` in .github/forge.yml installs what tests need."
 _NOT_INSTALLED = re.compile(
     r"No module named|Cannot find (?:module|package) '[^./]|cannot load such file -- [^./]|not found|No such file|"
@@ -440,10 +441,14 @@ def list_causes(text: str, loading: Mapping[str, str]) -> list[str]:
 
 
 def find_cause(output: str) -> str:
-    """The last line that names an error, else the last of several words: frames and sums tell nobody anything."""
+    """The last line that names an error, with the one it announces; else the last of several words.
+
+    Frames and sums tell nobody anything.
+    """
     lines = [line.removeprefix("E ") for line in output.split("\n") if line[:1] not in set("=!0123456789")]
-    lines = [line.strip() for line in lines if not _FRAME.match(line)]
-    named = [line for line in lines if _ERROR.search(line)]
+    lines = [line.strip() for line in lines if line.strip() and not _FRAME.match(line)]
+    announced = [f"{line} {after}" if line.endswith(":") else line for line, after in pairwise([*lines, ""])]
+    named = [line for line in announced if _ERROR.search(line)]
     words = [line for line in lines if len(_WORDS.findall(line)) > 1]
     return next(reversed(named or words), "no reason is given")[:200]
 

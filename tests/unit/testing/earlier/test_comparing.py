@@ -56,6 +56,10 @@ def test_a_test_whose_fixture_failed_failed_at_no_line_of_its_own() -> None:
     [
         ("Error: no such table\n    at load (/code/a_cannot.js:3:1)\n", "Error: no such table"),
         ("a.rb:3:in `undefined': wrong\nSyntaxError: wrong\n/a/b/error.rb:3:in `load'\n", "SyntaxError: wrong"),
+        (
+            "go: errors parsing go.mod:\n/code/go.mod:3: invalid go version '1.21.0'\n",
+            "go: errors parsing go.mod: /code/go.mod:3: invalid go version '1.21.0'",
+        ),
     ],
 )
 def test_a_cause_is_no_frame(output: str, cause: str) -> None:

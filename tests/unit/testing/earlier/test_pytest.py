@@ -657,7 +657,7 @@ async def test_tests_that_did_not_run_before_are_told(earlier: Earlier) -> None:
     settings = {"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--no-such-option'\n"}
     found = await earlier({**PROGRAM, **settings, "tests/test_a.py": TEST}, {**BROKEN, "tests/test_a.py": None})
     assert (found.tests, found.holding) == ((), 0)
-    assert "tests/test_a.py could not be run before the change, either" in " ".join(found.not_run)
+    assert "tests/test_a.py could not be run on the code of before" in " ".join(found.not_run)
 
 
 async def test_one_cause_is_one_line_with_its_remedy(earlier: Earlier) -> None:
@@ -665,6 +665,6 @@ async def test_one_cause_is_one_line_with_its_remedy(earlier: Earlier) -> None:
     found = await earlier({**PROGRAM, **tests}, {**BROKEN, **dict.fromkeys(tests)})
     assert found.not_run == snapshot(
         (
-            "tests/test_a.py and 2 more files could not be run before the change, either: ModuleNotFoundError: No module named 'not_there'. If that is missing here, `commands.setup` in .github/forge.yml installs what tests need.",
+            "tests/test_a.py and 2 more files could not be run on the code of before: ModuleNotFoundError: No module named 'not_there'. If that is missing here, `commands.setup` in .github/forge.yml installs what tests need.",
         )
     )
