@@ -44,6 +44,18 @@ async def test_an_import_that_lost_its_use_is_new(toolbox: Toolbox) -> None:
     assert rules["ruff/F401"].severity is Severity.warning
 
 
+async def test_an_import_that_only_type_comments_use_is_used(toolbox: Toolbox) -> None:
+    used = "import numpy as np\nfrom typing import Dict, List as L\n\nx = []  # type: L[np.int8]\n"
+    signed = "\n\ndef f(a):\n    # type: (int) -> Dict\n    return a  # type: ignore[Any]\n"
+    assert await find_by_rule(toolbox, {"a.py": (None, used + signed)}) == {}
+    unused = "from typing import Any\n" + used + signed
+    assert (await find_by_rule(toolbox, {"a.py": (None, unused)}))["ruff/F401"].line == 1
+    together = used.replace("Dict, ", "Any, Dict, ") + signed
+    assert (await find_by_rule(toolbox, {"a.py": (None, together)}))["ruff/F401"].fix is None
+    before, now = (f"import re\n\nx = None{comment}\n" for comment in ("  # type: re.Pattern", ""))
+    assert (await find_by_rule(toolbox, {"a.py": (before, now)}))["ruff/F401"].line == 1
+
+
 async def test_errors_ask_for_changes(toolbox: Toolbox) -> None:
     rules = await find_by_rule(
         toolbox, {"a.py": (None, "def f():\n    return undefined\n"), "b.py": (None, "def f(:\n  x\n")}
