@@ -68,18 +68,20 @@ async def check(
     *,
     project: Mapping[str, bytes],
     first_party: Sequence[str],
+    pyproject: bytes | None,
     heeding: bool,
     seconds: float,
 ) -> ToolReport:
     """Lint both versions of the files that are written below ``folder``, at a sandbox level.
 
+    :param pyproject: ``pyproject.toml`` at head if it was changed.
     :param heeding: whether comments that silence ruff count.
     :raises ToolError: ruff failed.
     """
     usable = [file for file in files if can_be_written(file.path)]
     groups: dict[RuffSettings, list[CheckedFile]] = {}
     for file in usable:
-        groups.setdefault(find_settings(file.path, project, first_party), []).append(file)
+        groups.setdefault(find_settings(file.path, project, first_party, pyproject), []).append(file)
     runs = [
         _Run(sandbox, level, folder, settings, members, heeding, seconds, Layer.static)
         for settings, members in groups.items()

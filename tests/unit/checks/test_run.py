@@ -225,6 +225,23 @@ async def test_order_of_imports_only_when_we_know_whose_they_are(toolbox: Toolbo
     assert await find_by_rule(toolbox, files, project=CONFIGURED) == {}
     assert await find_by_rule(toolbox, files, project=CONFIGURED, first_party=["ours"]) == {}
     assert set(await find_by_rule(toolbox, files, project=CONFIGURED, first_party=["theirs"])) == {"ruff/I001"}
+    for source, rules in (('[".", "./src/"]', {"ruff/I001"}), ('["lib"]', set[str]())):  # there nobody looked
+        elsewhere = CONFIGURED["pyproject.toml"].replace(b"[tool.ruff]", f"[tool.ruff]\nsrc = {source}".encode())
+        given: dict[str, object] = {"project": {"pyproject.toml": elsewhere}, "first_party": ["theirs"]}
+        assert set(await find_by_rule(toolbox, files, **given)) == rules
+
+
+async def test_a_python_that_the_change_gives_up_does_not_order_its_imports(toolbox: Toolbox) -> None:
+    """`zoneinfo` belongs to Python since 3.9."""
+    text = (
+        "from enum import Enum\nfrom zoneinfo import ZoneInfo\n\nimport requests\n\nprint(Enum, ZoneInfo, requests)\n"
+    )
+    old = '[project]\nrequires-python = ">=3.8"\n[tool.ruff]\ntarget-version = "py38"\nlint.select = ["I"]\n'
+    given: dict[str, object] = {"project": {"pyproject.toml": old.encode()}, "first_party": ["ours"]}
+    assert set(await find_by_rule(toolbox, {"a.py": (None, text)}, **given)) == {"ruff/I001"}
+    for version, rules in (("3.9", set[str]()), ("3.7", {"ruff/I001"})):
+        files: Versions = {"a.py": (None, text), "pyproject.toml": (old, old.replace(">=3.8", f">={version}"))}
+        assert set(await find_by_rule(toolbox, files, **given)) == rules
 
 
 async def test_formatting_is_mentioned_once_where_it_was_kept(toolbox: Toolbox) -> None:
