@@ -223,6 +223,7 @@ class Review(Value):
     seconds: float
     only_for: str = ""  # the base branch, where a merge into the default branch would bring in more than was reviewed
     is_shared: bool = False  # its check has the name that the default branch may require, too
+    unposted: str = ""  # why it has no comments
     earlier: EarlierTests | None = None  # what the tests of before say of the code; None: nobody asked them yet
 
     @property
