@@ -247,7 +247,7 @@ This changes protected files, which control what runs and who may do what. Appro
 
 ===== Forge / review: action_required · Needs a human review [Review again] =====
 - protected_paths is waiting for a person with the role maintain
-- Nothing was found by 3 tools; 1 file of source was read by no linter of its language and by no model
+- Nothing was found by 3 tools; neither a linter nor a model read 1 file beside the source
   - deploy/service.yml
 
 **Next:** someone with permission decides at the gate below, with its buttons or a comment.
@@ -330,7 +330,7 @@ Thank you.
 
 ===== Forge / review: neutral · Not approved: nobody read 1 file [Review again] =====
 - carol approved protected_paths, on conditions: watch the memory
-- Nothing was found by 3 tools; 1 file of source was read by no linter of its language and by no model
+- Nothing was found by 3 tools; neither a linter nor a model read 1 file beside the source
   - deploy/service.yml
 
 **Next:** have a person read the files named above before you merge.

@@ -103,6 +103,10 @@ def test_source_is_read_by_a_linter_of_its_language_or_by_a_model() -> None:
     touched = touch_by_name(["a.py", "a.js", "README.md", "logo.png"])
     assert list_unread(touched, {"a.py"}) == ("a.js",)
     assert list_unread(touched, {"a.py", "a.js"}) == ()
+    assert list_unread(touch_by_name(["CHANGES", "LICENSE-MIT", "bin/changes", "CHANGELOGGER"]), ()) == (
+        "bin/changes",
+        "CHANGELOGGER",
+    )
     twin = "a\\u202e.js"
     assert list_unread(touch_by_name([twin]), {twin}) == (twin,)
 
@@ -166,30 +170,30 @@ def test_what_becomes_of_source_that_nobody_read(then: IfUnread, decision: Decis
     found = verdict(then)
     assert (found.decision, CONCLUSIONS[found.decision].value) == (decision, conclusion)
     [reason] = [each for each in found.reasons if each.code == "source.unread"]
-    assert reason.text == (
-        "Nothing was found by 1 tool; 2 files of source were read by no linter of their language and by no model"
-    )
+    assert reason.text == "Nothing was found by 1 tool; neither a linter nor a model read 2 files of source"
     assert [child.text for child in reason.children] == ["web/0.js", "web/1.js"]
 
 
 @pytest.mark.parametrize(
     ("paths", "told"),
     [
-        (("pyproject.toml",), "1 list of dependencies was read by no model"),
-        (("a/go.mod", "package.json"), "2 lists of dependencies were read by no model"),
-        (
-            ("a.lua", "package.json"),
-            (
-                "1 file of source was read by no linter of its language and by no model; "
-                "1 list of dependencies was read by no model"
-            ),
-        ),
+        (("pyproject.toml",), "1 list of dependencies"),
+        (("a/go.mod", "package.json"), "2 lists of dependencies"),
+        (("a.lua", "package.json"), "1 file of source and 1 list of dependencies"),
+        ((".gitignore", "tox.ini", "tests/data/case", "fixture.json"), "4 files beside the source"),
+        (("Makefile", "go.sum", "go.mod", "a.go"), "2 files of source, 1 list of dependencies and 1 lock file"),
+        ((".cursor/rules/x.mdc", "LICENSE.BSD"), "1 file that agents obey and 1 file beside the source"),
     ],
 )
-def test_a_list_of_dependencies_is_not_called_source(paths: tuple[str, ...], told: str) -> None:
+def test_only_source_is_called_source(paths: tuple[str, ...], told: str) -> None:
     [reason] = decide((), LOW, [SEARCHED], (), unread=Unread(paths=paths)).reasons
-    assert reason.text == f"Nothing was found by 1 tool; {told}"
+    assert reason.text == f"Nothing was found by 1 tool; neither a linter nor a model read {told}"
     assert reason.value == len(paths)
+
+
+def test_source_is_named_first() -> None:
+    [reason] = decide((), LOW, [SEARCHED], (), unread=Unread(paths=(".gitignore", "a.go", "go.mod"))).reasons
+    assert [child.text for child in reason.children] == ["a.go", "go.mod", ".gitignore"]
 
 
 def test_why_it_was_not_read_is_said_where_it_is_known() -> None:
