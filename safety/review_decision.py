@@ -40,6 +40,7 @@ UNTHOUGHT = "logic.unread"
 EXPOSED = "credential.history"
 """The reason that names credentials of earlier heads: only the word that they are revoked ends it."""
 
+_NEITHER = "neither a linter nor a model read"
 _NAMED = 20  # unread paths shown
 
 
@@ -189,7 +190,9 @@ def _find_unread(
     number, left = len(unread.paths), len(unread.paths) - _NAMED
     ran = sum(tool.files > 0 and tool.problem is None for layer in layers for tool in layer.tools)
     found = f"{'Nothing else' if findings else 'Nothing'} was found by {ran} tool{'' if ran == 1 else 's'}"
-    text = f"{found}; neither a linter nor a model read {_count_unread(unread.paths)}"
+    which = _count_unread(unread.paths)
+    nobody = f"no linter read {which}, and no model is set up" if unread.lacks_model else f"{_NEITHER} {which}"
+    text = f"{found}; {nobody}"
     paths = sorted(unread.paths, key=lambda path: _KINDS.index(_find_kind(path)))
     why = {each.path: f": {each.reason}" for each in reversed(not_looked_at)}
     named = [Reason(code="unread", text=f"{path}{why.get(path, '')}") for path in paths[:_NAMED]]
@@ -223,8 +226,9 @@ def _find_unthought(
     read = [path for path in unread.logic if path not in unread.gone]
     in_part = {each.path for each in not_looked_at if each.by_model}  # of these a model may have said something
     whole = "all of the logic" if in_part.intersection(read) else "the logic"
-    nobody = [f"Nobody read {whole} of {_name_first(read)}"] if read else []
-    nobody += [f"Nobody read why tests were deleted: {_name_first(unread.gone)}"] if unread.gone else []
+    none = "No model is set up that would read" if unread.lacks_model else "No model read"
+    nobody = [f"{none} {whole} of {_name_first(read)}"] if read else []
+    nobody += [f"{none} why tests were deleted: {_name_first(unread.gone)}"] if unread.gone else []
     found = "Linters found nothing that blocks. " if findings else "Linters found nothing. "
     text = f"{'' if _find_blocking(findings) else found}{'. '.join(nobody)}"
     return (Reason(code=UNTHOUGHT, text=text, value=len(unread.logic)),)

@@ -64,7 +64,7 @@ The command goes through a shell, so any part that comes from outside can run ot
 
 ===== Forge / review: failure · Changes requested: 1 finding to fix [Review again] =====
 - 1 finding of severity error or above
-- Nobody read the logic of shop/parcels.py
+- No model read the logic of shop/parcels.py
 
 **Next:** fix the findings marked error or critical, and push.
 
@@ -328,7 +328,7 @@ Thank you.
 
 /forge approve with: watch the memory
 
-===== Forge / review: neutral · Not approved: nobody read 1 file [Review again] =====
+===== Forge / review: neutral · Nothing found; 1 file was not read [Review again] =====
 - carol approved protected_paths, on conditions: watch the memory
 - Nothing was found by 3 tools; neither a linter nor a model read 1 file beside the source
   - deploy/service.yml

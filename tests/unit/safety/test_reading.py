@@ -153,6 +153,9 @@ def test_what_counts_as_read_before(then: FileChange, now: FileChange, since: Ch
     assert list_read_before(["a.js"], change(then), change(now), since) == expected
 
 
+LACKING = Unread(paths=("a.js",), logic=("a.py", "test_a.py"), gone=("test_a.py",), lacks_model=True)
+
+
 def verdict(then: IfUnread, *findings: RawFinding, risk: Risk = LOW, number: int = 2) -> ReviewDecision:
     paths = tuple(f"web/{number}.js" for number in range(number))
     return decide(findings, risk, [SEARCHED], (), unread=Unread(paths=paths, then=then))
@@ -206,9 +209,18 @@ def test_nobody_is_said_to_have_read_nothing_of_what_a_model_read_in_part() -> N
     """It may have found something there."""
     unread, cut = Unread(logic=("a.py",)), SkippedFile(path="a.py", reason="a line is too long", by_model=True)
     [reason] = decide((), LOW, [SEARCHED], [cut], unread=unread).reasons
-    assert reason.text == "Linters found nothing. Nobody read all of the logic of a.py"
+    assert reason.text == "Linters found nothing. No model read all of the logic of a.py"
     [reason] = decide((), LOW, [SEARCHED], [], unread=unread).reasons
-    assert reason.text == "Linters found nothing. Nobody read the logic of a.py"
+    assert reason.text == "Linters found nothing. No model read the logic of a.py"
+
+
+def test_that_no_model_is_set_up_is_said_as_the_reason() -> None:
+    unread, logic = (each.text for each in decide((), LOW, [SEARCHED], [], unread=LACKING).reasons)
+    assert unread == "Nothing was found by 1 tool; no linter read 1 file of source, and no model is set up"
+    assert logic == (
+        "Linters found nothing. No model is set up that would read the logic of a.py. "
+        "No model is set up that would read why tests were deleted: test_a.py"
+    )
 
 
 def test_a_critical_change_is_for_one_reader_who_may_answer_for_it() -> None:
