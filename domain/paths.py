@@ -141,7 +141,7 @@ def is_document(path: str) -> bool:
     name = PurePosixPath(path.lower())
     if is_manifest(path) or _INSTRUCTS.search(str(name)):
         return False
-    if name.suffix == ".txt":
+    if name.suffix == ".txt" or (not name.suffix and PurePosixPath(path).name.isupper()):  # such as CHANGES
         return _READ_BY_PEOPLE.search(name.stem) is not None
     return name.suffix[1:] in _DOCUMENTS or name.name in _DOCUMENT_NAMES
 
@@ -187,6 +187,11 @@ def runs_as_text(path: str) -> bool:
     """Whether a file of this name is text that programs run or obey, also where a byte in it makes it look binary."""
     name = PurePosixPath(path.lower())
     return name.suffix[1:] in _TEXT or name.name in _TEXT_NAMES or is_source(path)
+
+
+def is_program(path: str) -> bool:
+    """Whether a file of this name is a program's text in whatever language, and no list of settings or data."""
+    return is_source(path) or (runs_as_text(path) and not holds_values(path))
 
 
 def may_configure_linter(path: str) -> bool:

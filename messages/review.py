@@ -300,13 +300,14 @@ def name_outcome(review: Review) -> str:
     if review.decision is Decision.approve and any(reason.code == "gate.approved" for reason in review.reasons):
         return f"Approved by a person, with {found}" if review.findings else _BY_PERSON
     if review.unread.paths:
-        nobody = f"nobody read {name_count(len(review.unread.paths), 'file')}"
-        return f"{found}; {nobody}" if review.findings else f"Not approved: {nobody}"
+        number = len(review.unread.paths)
+        left = f"{name_count(number, 'file')} {'was' if number == 1 else 'were'} not read"
+        return f"{found if review.findings else 'Nothing found'}; {left}"
     if review.unread.logic:
         which = f" of {name_count(len(review.unread.logic), 'file')}" if review.read_by_model else ""
-        nobody = f"nobody read the logic{which}"
+        nobody = f"no model read the logic{which}"
         if len(review.unread.gone) == len(review.unread.logic):
-            nobody = "nobody read why tests were deleted"
+            nobody = "no model read why tests were deleted"
         return f"{found if review.findings else 'Linters found nothing'}; {nobody}"
     if not review.is_thought_over:  # nothing in it can change what the program does
         return f"{found}, none blocks" if review.findings else "No findings"

@@ -1,9 +1,10 @@
 """Decides a review from its findings, risk and layers."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from domain.paths import instructs_models, is_lock, is_manifest, is_source
+from domain.paths import instructs_models, is_lock, is_manifest, is_program, is_source
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, RawFinding, Severity
 from domain.review.review import (
@@ -39,7 +40,17 @@ UNTHOUGHT = "logic.unread"
 EXPOSED = "credential.history"
 """The reason that names credentials of earlier heads: only the word that they are revoked ends it."""
 
+_NEITHER = "neither a linter nor a model read"
 _NAMED = 20  # unread paths shown
+
+
+_SOURCE = ("file of source", "files of source")
+_LIST = ("list of dependencies", "lists of dependencies")
+_LOCK = ("lock file", "lock files")
+_OBEYED = ("file that agents obey", "files that agents obey")
+_REST = ("file beside the source", "files beside the source")
+_KINDS = (_SOURCE, _LIST, _LOCK, _OBEYED, _REST)
+"""What people call one file of a kind, and more of them."""
 
 
 @dataclass(frozen=True)
@@ -179,31 +190,31 @@ def _find_unread(
     number, left = len(unread.paths), len(unread.paths) - _NAMED
     ran = sum(tool.files > 0 and tool.problem is None for layer in layers for tool in layer.tools)
     found = f"{'Nothing else' if findings else 'Nothing'} was found by {ran} tool{'' if ran == 1 else 's'}"
-    text = f"{found}; {_count_unread(unread.paths)}"
+    which = _count_unread(unread.paths)
+    nobody = f"no linter read {which}, and no model is set up" if unread.lacks_model else f"{_NEITHER} {which}"
+    text = f"{found}; {nobody}"
+    paths = sorted(unread.paths, key=lambda path: _KINDS.index(_find_kind(path)))
     why = {each.path: f": {each.reason}" for each in reversed(not_looked_at)}
-    named = [Reason(code="unread", text=f"{path}{why.get(path, '')}") for path in unread.paths[:_NAMED]]
+    named = [Reason(code="unread", text=f"{path}{why.get(path, '')}") for path in paths[:_NAMED]]
     more = [Reason(code="unread", text=f"and {left:,} more")] if left > 0 else []
     return (Reason(code=UNREAD, text=text, value=number, children=(*named, *more)),)
 
 
 def _count_unread(paths: Sequence[str]) -> str:
-    """How many files nobody read. Lists of dependencies, and what agents obey, are in no language of a linter."""
-    listing, locking = sum(map(is_manifest, paths)), sum(map(is_lock, paths))
-    others = [path for path in paths if not (is_manifest(path) or is_lock(path) or is_source(path))]
-    obeyed = sum(map(instructs_models, others))
-    source = len(paths) - listing - locking - obeyed
-    told = {
-        0: "",
-        1: "1 file of source was read by no linter of its language and by no model",
-    }.get(source, f"{source:,} files of source were read by no linter of their language and by no model")
-    lists = {0: "", 1: "1 list of dependencies was read by no model"}.get(
-        listing, f"{listing:,} lists of dependencies were read by no model"
-    )
-    locks = {0: "", 1: "1 lock file was read by nothing"}.get(locking, f"{locking:,} lock files were read by nothing")
-    orders = {0: "", 1: "1 file that agents obey was read by no model"}.get(
-        obeyed, f"{obeyed:,} files that agents obey were read by no model"
-    )
-    return "; ".join(filter(None, (told, lists, locks, orders)))
+    """How many files of each kind there are, such as "2 files of source and 1 lock file"."""
+    numbers = Counter(map(_find_kind, paths))
+    told = [f"{numbers[kind]:,} {kind[numbers[kind] > 1]}" for kind in _KINDS if numbers[kind]]
+    return " and ".join(filter(None, (", ".join(told[:-1]), told[-1])))
+
+
+def _find_kind(path: str) -> tuple[str, str]:
+    if is_manifest(path):
+        return _LIST
+    if is_lock(path):
+        return _LOCK
+    if instructs_models(path) and not is_source(path):
+        return _OBEYED
+    return _SOURCE if is_program(path) else _REST
 
 
 def _find_unthought(
@@ -215,8 +226,9 @@ def _find_unthought(
     read = [path for path in unread.logic if path not in unread.gone]
     in_part = {each.path for each in not_looked_at if each.by_model}  # of these a model may have said something
     whole = "all of the logic" if in_part.intersection(read) else "the logic"
-    nobody = [f"Nobody read {whole} of {_name_first(read)}"] if read else []
-    nobody += [f"Nobody read why tests were deleted: {_name_first(unread.gone)}"] if unread.gone else []
+    none = "No model is set up that would read" if unread.lacks_model else "No model read"
+    nobody = [f"{none} {whole} of {_name_first(read)}"] if read else []
+    nobody += [f"{none} why tests were deleted: {_name_first(unread.gone)}"] if unread.gone else []
     found = "Linters found nothing that blocks. " if findings else "Linters found nothing. "
     text = f"{'' if _find_blocking(findings) else found}{'. '.join(nobody)}"
     return (Reason(code=UNTHOUGHT, text=text, value=len(unread.logic)),)

@@ -89,6 +89,7 @@ class ModelPart(Value):
     :param late: how many remarks it had on lines that an earlier review passed.
     :param summary: what the change does, in lines.
     :param conventions: of the repository, that the change was held against.
+    :param is_set_up: there is a model that could read it.
     """
 
     report: LayerReport
@@ -101,6 +102,7 @@ class ModelPart(Value):
     summary: tuple[str, ...] = ()
     issue: IssueAnswer | None = None
     conventions: HeldConventions = NOTHING_HELD
+    is_set_up: bool = True
 
 
 def skip_model(checked: CheckedChange, configuration: Configuration, missing: str | Unusable | None) -> ModelPart:
@@ -112,16 +114,17 @@ def skip_model(checked: CheckedChange, configuration: Configuration, missing: st
     if not configuration.review.may_ask_model:
         return ModelPart(report=layer)
     is_choice = missing in (None, NOT_SET_UP)  # of which nobody needs to hear in each check
+    is_set_up = missing != NOT_SET_UP
     why = missing.reason if isinstance(missing, Unusable) else missing
     if not checked.needs_a_model(configuration):
         note = None if is_choice or not checked.has_source else f"Not read by a model: {why}"
-        return ModelPart(report=layer.model_copy(update={"note": note}))
+        return ModelPart(report=layer.model_copy(update={"note": note}), is_set_up=is_set_up)
     if configuration.review.model is ReadMode.always:
         due = "The repository wants a model to read every change of source (review.model: always)"
         so = f"{due}, so a person does. {NOT_SET_UP.reason}"
         return ModelPart(report=layer.model_copy(update={"missing": so if is_choice else f"{due}: {why}"}))
     due = f"{_DUE}; no model is set up, so a person does." if is_choice else f"{_DUE}; no model did: {why}"
-    return ModelPart(report=weigh_layer(layer.model_copy(update={"if_risky": due}), checked.risk))
+    return ModelPart(report=weigh_layer(layer.model_copy(update={"if_risky": due}), checked.risk), is_set_up=is_set_up)
 
 
 def apply_path_filters(change: Change, configuration: Configuration) -> Change:

@@ -137,7 +137,7 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
     told = deleted if model.read else set[str]()  # a model is told what is gone
     logic = tuple(path for path in checked.behaviour if path not in {*model.read, *unread, *told})
     gone = tuple(path for path in logic if path in deleted)
-    nobody = Unread(paths=unread, logic=logic, gone=gone, then=checked.if_unread)
+    nobody = Unread(paths=unread, logic=logic, gone=gone, then=checked.if_unread, lacks_model=not model.is_set_up)
     held_for = checked.only_for if checked.is_shared else ""
     verdict = decide(findings, risk, layers, not_looked_at, unread=nobody, held_for=held_for)
     return Review(

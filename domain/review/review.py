@@ -86,12 +86,14 @@ class Unread(Value):
     :param paths: neither a linter of its language nor a model read it.
     :param logic: a linter read it, and no model: it may change what the program does, and nobody thought about that.
     :param gone: those of ``logic`` that are deleted tests.
+    :param lacks_model: no model is set up.
     """
 
     paths: tuple[str, ...] = ()
     logic: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     then: IfUnread = IfUnread.neutral
+    lacks_model: bool = False
 
 
 NOTHING_UNREAD = Unread()
@@ -223,6 +225,7 @@ class Review(Value):
     seconds: float
     only_for: str = ""  # the base branch, where a merge into the default branch would bring in more than was reviewed
     is_shared: bool = False  # its check has the name that the default branch may require, too
+    unposted: str = ""  # why it has no comments
     earlier: EarlierTests | None = None  # what the tests of before say of the code; None: nobody asked them yet
 
     @property

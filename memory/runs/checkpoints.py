@@ -126,6 +126,17 @@ async def add_earlier_tests(
         return review
 
 
+async def keep_unposted(database: Database, run: Run, why: str) -> Review | None:
+    """Keep with the stored review why it has no comments; empty: it has some. None if there is no review."""
+    async with database.transaction() as session:
+        row = await session.scalar(_select_phase(run, Phase.review).with_for_update())
+        if row is None:
+            return None
+        review = Review.model_validate(row.output).model_copy(update={"unposted": why})
+        row.output = review.model_dump(mode="json")
+        return review
+
+
 async def load_latest_review(
     database: Database, repository_id: int, number: int, before: str | None = None
 ) -> Review | None:

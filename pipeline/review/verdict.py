@@ -100,14 +100,17 @@ class ReviewVerdict:
         :param unposted: why there are no comments.
         :param told: what the body tells; None: nobody knows.
         """
-        services, run, review = self._services, self._run, await self._get_review()
+        services, run = self._services, self._run
+        if unposted is not None or told is not None:  # otherwise an earlier execution knew
+            self._review = await checkpoints.keep_unposted(services.database, run, unposted or "")
+        review = await self._get_review()
         remarks, earlier = await choose_remarks(services, run, review, settings)
-        is_silent = unposted is not None or settings.configuration.review.dry_run
+        is_silent = bool(review.unposted) or settings.configuration.review.dry_run
         inline = [] if is_silent else [finding for remark in remarks for finding in remark]
         commented = {finding.id for finding in inline}.union(earlier)
         bare = [finding for finding in review.findings if finding.id not in commented]
         await introduce(services, run, settings.pull_request.default_branch, settings.configuration)
-        text = await render_verdict(services, run, review, settings, inline, len(earlier), unposted)
+        text = await render_verdict(services, run, review, settings, inline, len(earlier))
         await status.conclude_or_change(self._context, review.conclusion, text, bare)
         if told != review_texts.tell_outcome(review):
             await reviews.retell_verdict(services, run, review)

@@ -25,13 +25,11 @@ async def render_verdict(
     settings: RunSettings,
     posted: Sequence[Finding],
     posted_before: int = 0,
-    unposted: str | None = None,
 ) -> CheckText:
     """All that the check of a finished review says, as things are now: at its end, and whenever it is shown again.
 
     :param posted: the findings that have a comment.
     :param posted_before: how many more have a comment of an earlier review.
-    :param unposted: why there are no comments.
     """
     database, live = services.database, await services.host.pull_request(run.repository, run.number)
     sections = (
@@ -43,7 +41,7 @@ async def render_verdict(
         review,
         posted,
         posted_before,
-        " ".join(why for why in (unposted, settings.problem) if why) or None,
+        " ".join(why for why in (review.unposted, settings.problem) if why) or None,
         "\n\n".join(filter(None, sections)),
         await load_welcome(services, run),
         is_tested=await outbox.has_tested(database, run.repository.id, run.head_sha),

@@ -31,7 +31,7 @@ from tests.world.optional import load_optional
 from tests.world.shared_forge import LENDER, RelayModel, SharedForge
 
 SECRET = "a-webhook-secret"
-UNTHOUGHT = "Linters found nothing; nobody read the logic"
+UNTHOUGHT = "Linters found nothing; no model read the logic"
 """The title of a review without findings where no model reads."""
 _FINDING = re.compile(r"\bF-[A-Z2-7]{6}\b")
 PATIENCE = 240.0  # seconds a story may take to come to rest, on a machine that has other things to do

@@ -457,7 +457,7 @@ Also here:
 
     await carol.reply(comment, "/forge dismiss all of them are injected")
     await story.settle()
-    assert story.check(repository, head).title == "Linters found nothing; nobody read the logic"
+    assert story.check(repository, head).title == "Linters found nothing; no model read the logic"
     assert story.gates(pull) == []
     assert comment.thread.resolved
     assert "are dismissed" in story.thread_answers(pull, comment)[-1].body

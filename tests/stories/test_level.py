@@ -212,6 +212,22 @@ async def test_level_zero_comments_only_where_somebody_asks(story: Story) -> Non
     assert story.check(repository, head).conclusion == "failure"
 
 
+async def test_why_there_are_no_comments_is_said_whenever_the_check_is_shown(story: Story) -> None:
+    repository, alice = story.repository({"app.py": "VALUE = 1\n", ".github/forge.yml": "ladder: {max_level: 0}\n"})
+    ann = story.github.user("ann")
+    story.github.grant(repository, ann, "admin")
+    head = await alice.push(repository, "feature", {"app.py": "import os\n\nprint(nobody)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    summary = story.check(repository, head).summary or ""
+    assert (story.comments(pull), "Forge commented nothing unasked" in summary) == ([], True)
+    name = f"F-{summary.split('F-')[1][:6]}"
+    await ann.comment(pull, f"/forge dismiss {name} it is injected")
+    await story.settle()
+    assert f"**{name}** is dismissed" in story.answers(pull)[0].body
+    assert "Forge commented nothing unasked" in (story.check(repository, head).summary or "")
+
+
 async def test_at_level_0_nothing_is_opened(story: Story) -> None:
     """Who asks for it is told how to have it; a plan is no pull request."""
     repository, alice = story.repository({"README.md": "# Shop\n"})

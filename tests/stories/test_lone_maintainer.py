@@ -29,7 +29,7 @@ async def test_who_is_alone_with_the_role_is_asked_in_one_place(story: Story) ->
 ===== Forge / review: action_required · Protected files wait for the approval of their author [Review again] =====
 - 1 protected path changed, and nobody but alice may approve that
   - .github/forge.yml
-- Nothing was found by 3 tools; 1 file of source was read by no linter of its language and by no model
+- Nothing was found by 3 tools; neither a linter nor a model read 1 file beside the source
   - .github/forge.yml
 
 **Next:** press **Approve** at the check `Forge / gate: protected_paths`, or comment `/forge approve`.
@@ -78,7 +78,7 @@ The version of this pull request takes effect only once it is on the default bra
     await alice.press(check, "approve")
     await story.settle()
     assert not pull.comments
-    assert story.check(repository, pull.head_sha).title == snapshot("Not approved: nobody read 1 file")
+    assert story.check(repository, pull.head_sha).title == snapshot("Nothing found; 1 file was not read")
 
 
 async def test_one_command_does_it_too(story: Story) -> None:

@@ -28,7 +28,7 @@ async def test_what_nobody_read_is_never_approved(story: Story, level: int) -> N
     pull, head = await open_pull_request(story, repository, alice, BROKEN)
     await jump_ahead(story, hours=10)
     check = story.check(repository, head)
-    assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 3 files")
+    assert (check.conclusion, check.title) == ("neutral", "Nothing found; 3 files were not read")
     for path in BROKEN:
         assert f"  - {path}" in (check.summary or "").replace("`", "")
     assert "model is set up" not in (check.summary or "")
@@ -43,7 +43,7 @@ async def test_what_linters_alone_read_is_not_approved(story: Story) -> None:
     await jump_ahead(story, hours=10)
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", UNTHOUGHT)
-    assert "Nobody read the logic of app.py" in (check.summary or "")
+    assert "No model read the logic of app.py" in (check.summary or "")
     assert "have a person read the change before you merge. Forge ran no test: `/forge test` runs them." in (
         check.summary or ""
     )
@@ -201,7 +201,7 @@ async def test_t_r13_what_is_masked_or_removed_hides_nothing(story_with_model: S
     assert "-  require_login(user);" in model.calls[0].content
     await jump_ahead(story_with_model, hours=10)
     check = story_with_model.check(repository, head)
-    assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 1 file")
+    assert (check.conclusion, check.title) == ("neutral", "Nothing found; 1 file was not read")
     said = (check.summary or "").replace("`", "")
     assert "  - b.lua: the model was not shown all that changed in it: a line is longer than 1,000 characters" in said
     assert "if a model is set up" not in said

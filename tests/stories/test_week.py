@@ -120,7 +120,7 @@ async def test_a_review_that_was_overtaken_says_so(story: Story) -> None:
     [review] = story.reviews(pull)
     assert review.body.startswith("**Changes requested: 1 finding to fix.**")
     told = story.check(repository, pull.head_sha).summary or ""
-    assert "- Nobody read the logic of app.py" in told
+    assert "- No model read the logic of app.py" in told
     assert "nothing that blocks" not in told
     head = await alice.push(repository, "feature", {"app.py": BROKEN.replace("missing", "'x'")})
     await story.settle()

@@ -64,7 +64,7 @@ The command goes through a shell, so any part that comes from outside can run ot
 
 ===== Forge / review: failure · Changes requested: 1 finding to fix [Review again] =====
 - 1 finding of severity error or above
-- Nobody read the logic of shop/parcels.py
+- No model read the logic of shop/parcels.py
 
 **Next:** fix the findings marked error or critical, and push.
 
@@ -247,7 +247,7 @@ This changes protected files, which control what runs and who may do what. Appro
 
 ===== Forge / review: action_required · Needs a human review [Review again] =====
 - protected_paths is waiting for a person with the role maintain
-- Nothing was found by 3 tools; 1 file of source was read by no linter of its language and by no model
+- Nothing was found by 3 tools; neither a linter nor a model read 1 file beside the source
   - deploy/service.yml
 
 **Next:** someone with permission decides at the gate below, with its buttons or a comment.
@@ -328,9 +328,9 @@ Thank you.
 
 /forge approve with: watch the memory
 
-===== Forge / review: neutral · Not approved: nobody read 1 file [Review again] =====
+===== Forge / review: neutral · Nothing found; 1 file was not read [Review again] =====
 - carol approved protected_paths, on conditions: watch the memory
-- Nothing was found by 3 tools; 1 file of source was read by no linter of its language and by no model
+- Nothing was found by 3 tools; neither a linter nor a model read 1 file beside the source
   - deploy/service.yml
 
 **Next:** have a person read the files named above before you merge.

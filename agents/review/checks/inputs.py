@@ -62,6 +62,8 @@ MOST_TAKEN_IN = 4_000
 """The most findings of one version from one tool; if there are more, Forge says so and asks a person."""
 TOO_MANY = f"It found more than {MOST_TAKEN_IN:,} problems; the rest was not weighed."
 HEAD, BASE = "head", "base"
+_TYPE_COMMENT = re.compile(r"#[ \t]*type:(?![ \t]*ignore\b)([^\n]+)")
+_NAME = re.compile(r"\w+")
 _ENCODING = re.compile(rb"coding[:=][ \t]*([-\w.]+)")
 _PLAIN = frozenset({"utf-8", "utf8", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1", "iso-latin-1"})
 
@@ -90,6 +92,15 @@ class CheckedFile:
     @cached_property
     def base_lines(self) -> list[str]:
         return (self.base or b"").decode(errors="replace").split("\n")
+
+    @cached_property
+    def names_in_type_comments(self) -> Mapping[str, frozenset[str]]:
+        """For each side the names in comments such as ``# type: List[int]``, which ruff does not look into."""
+        texts = {HEAD: self.head_text, BASE: (self.base or b"").decode(errors="replace")}
+        return {
+            side: frozenset(name for comment in _TYPE_COMMENT.findall(text) for name in _NAME.findall(comment))
+            for side, text in texts.items()
+        }
 
     @property
     def is_python(self) -> bool:

@@ -56,6 +56,7 @@ _EXPECTS_MISSING = re.compile(r"\s*except\b.*\b(?:ImportError|ModuleNotFoundErro
 _EVERY_FILE = "exclude=[]"
 """Without it ruff leaves out folders by their names, such as dist."""
 _MOST_PRINTED = 8 << 20  # bytes; of a longer output only the first findings are read
+_NAME = re.compile(r"\w+")
 _NOTHING = frozenset[str]()
 
 
@@ -67,18 +68,20 @@ async def check(
     *,
     project: Mapping[str, bytes],
     first_party: Sequence[str],
+    pyproject: bytes | None,
     heeding: bool,
     seconds: float,
 ) -> ToolReport:
     """Lint both versions of the files that are written below ``folder``, at a sandbox level.
 
+    :param pyproject: ``pyproject.toml`` at head if it was changed.
     :param heeding: whether comments that silence ruff count.
     :raises ToolError: ruff failed.
     """
     usable = [file for file in files if can_be_written(file.path)]
     groups: dict[RuffSettings, list[CheckedFile]] = {}
     for file in usable:
-        groups.setdefault(find_settings(file.path, project, first_party), []).append(file)
+        groups.setdefault(find_settings(file.path, project, first_party, pyproject), []).append(file)
     runs = [
         _Run(sandbox, level, folder, settings, members, heeding, seconds, Layer.static)
         for settings, members in groups.items()
@@ -276,6 +279,12 @@ class _Run:
             return None
         if (code in _OF_NAMES or _OF_PYTHON_2.search(entry["message"])) and is_fallback(lines, first):
             return None
+        typed = file.names_in_type_comments[side] if code == "F401" else _NOTHING
+        if _name_at(lines, first, entry["location"]["column"]) in typed:
+            return None
+        fix = _fix(file, entry["fix"], first, last) if side == HEAD and entry["fix"] else None
+        if fix is not None and typed.intersection(_NAME.findall("\n".join(lines[fix.start_line - 1 : fix.end_line]))):
+            fix = None  # ruff removes all that it takes for unused in a statement
         return RawFinding(
             rule=f"ruff/{code}",
             category=category,
@@ -285,7 +294,7 @@ class _Run:
             line=first,
             end_line=last,
             message=build_message(f"ruff/{code}", entry["message"]),
-            fix=_fix(file, entry["fix"], first, last) if side == HEAD and entry["fix"] else None,
+            fix=fix,
             layer=self._layer,
             help_url=entry["url"],
         )
@@ -299,6 +308,12 @@ class _Run:
         if self._layer is Layer.static or code == "invalid-syntax":
             return _severity(code, _category(code))
         return ruff_security.rate(entry, path, lines, heeding=self._heeding)
+
+
+def _name_at(lines: Sequence[str], number: int, column: int) -> str:
+    """The name at a place, both counted from 1."""
+    found = _NAME.match(lines[number - 1], column - 1)
+    return found[0] if found else ""
 
 
 def is_fallback(lines: Sequence[str], number: int) -> bool:

@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, cast
 
@@ -129,14 +130,18 @@ class RuffSettings:
     note: str | None = None
 
 
-def find_settings(path: str, project: Mapping[str, bytes], first_party: Sequence[str] = ()) -> RuffSettings:
+def find_settings(
+    path: str, project: Mapping[str, bytes], first_party: Sequence[str] = (), now: bytes | None = None
+) -> RuffSettings:
     """The settings for a file: those of the nearest folder with a configuration, as in ruff itself.
 
     :param path: path of the file at head.
     :param project: configuration files at the merge base, by path.
     :param first_party: names of the repository's own top-level packages; without them the order of imports is not
         checked.
+    :param now: ``pyproject.toml`` at head if it was changed: a Python that it gives up does not count any more.
     """
+    pythons = [_find_oldest_python(each or b"") for each in (project.get("pyproject.toml"), now)]
     note: str | None = None
     for folder in PurePosixPath(path).parents:
         for name in _CONFIGURATION_FILES:
@@ -146,8 +151,8 @@ def find_settings(path: str, project: Mapping[str, bytes], first_party: Sequence
             section, problem = _read_section(where, project[where])
             note = note or problem
             if section is not None:
-                return _build_settings(str(folder), where, section, _find_oldest_python(project), tuple(first_party))
-    return RuffSettings("", _build_defaults(_find_oldest_python(project) or NEWEST), note=note)
+                return _build_settings(str(folder), where, section, pythons, tuple(first_party))
+    return RuffSettings("", _build_defaults(_choose_python(None, *pythons)), note=note)
 
 
 def reset_settings(settings: RuffSettings, problem: str) -> RuffSettings:
@@ -187,7 +192,7 @@ def _read_section(where: str, content: bytes) -> tuple[dict[str, Any] | None, st
 
 
 def _build_settings(
-    folder: str, where: str, section: dict[str, Any], oldest: str | None, first_party: tuple[str, ...]
+    folder: str, where: str, section: dict[str, Any], pythons: Sequence[str | None], first_party: tuple[str, ...]
 ) -> RuffSettings:
     # As in older versions of ruff, options of the linter may also stand at the top level.
     lint = {key: value for key, value in section.items() if key not in ("lint", "format")} | _table(section, "lint")
@@ -196,15 +201,16 @@ def _build_settings(
     ignored = _list_texts(lint.get("ignore")) + _list_texts(lint.get("extend-ignore"))
     # Our rules are more specific than a family and would override its being ignored.
     ours = [] if "ALL" in ignored else [rule for rule in DEFAULT_RULES if not rule.startswith(ignored)]
-    unavailable = [*NEEDS_THE_TREE, *HIDDEN_TEXT, *(() if first_party else (IMPORT_ORDER,))]
-    target = section.get("target-version")
+    is_usual = {each.strip("./") for each in _list_texts(section.get("src"), r".+")} <= {"", "src"}
+    unavailable = [*NEEDS_THE_TREE, *HIDDEN_TEXT, *(() if first_party and is_usual else (IMPORT_ORDER,))]
+    target = _choose_python(section.get("target-version"), *pythons)
     isort = _keep_plain(_table(lint, "isort"))
     isort["known-first-party"] = [*_list_texts(isort.get("known-first-party"), r".+"), *first_party]
     plugins = {plugin: _keep_plain(_table(lint, plugin)) for plugin in _PLUGINS if plugin in lint}
     options = _keep_plain(lint, _LINT) | plugins | {"isort": isort}
     # In one value, so that the selected and the ignored rules have the same precedence.
     options |= {"select": [*chosen, *ours], "ignore": [*ignored, *unavailable]}
-    top = _keep_plain(section, _TOP) | {"target-version": target if _is_python_version(target) else oldest or NEWEST}
+    top = _keep_plain(section, _TOP) | {"target-version": target}
     arguments = [format_option(key, value) for key, value in top.items()] + [format_option("lint", options)]
     formatting = _keep_plain(_table(section, "format"), _FORMAT)
     arguments += [format_option("format", formatting)] if formatting else []
@@ -268,14 +274,26 @@ def _list_texts(value: object, shape: str = r"[A-Z]+\d*") -> tuple[str, ...]:
     return tuple(item for item in items if isinstance(item, str) and re.fullmatch(shape, item))
 
 
-def _is_python_version(value: object) -> bool:
-    return isinstance(value, str) and re.fullmatch(r"py3\d{1,2}", value) is not None
+def _choose_python(configured: object, before: str | None, now: str | None) -> str:
+    """The Python that code is taken for; one that the change no longer supports is not held against it."""
+    is_named = isinstance(configured, str) and re.fullmatch(r"py3\d{1,2}", configured)
+    target = str(configured) if is_named else before or NEWEST
+    if before and now and _minor(now) > _minor(before):
+        return max(target, now, key=_minor)
+    return target
 
 
-def _find_oldest_python(project: Mapping[str, bytes]) -> str | None:
+def _minor(python: str) -> int:
+    return int(python.removeprefix("py3"))
+
+
+@lru_cache(maxsize=2)
+def _find_oldest_python(pyproject: bytes) -> str | None:
     """The oldest Python the project says it supports, as ruff names it."""
+    if len(pyproject) > _LARGEST:
+        return None
     try:
-        required = tomllib.loads(project.get("pyproject.toml", b"").decode())["project"]["requires-python"]
+        required = tomllib.loads(pyproject.decode())["project"]["requires-python"]
         found = re.search(r"(?:>=|~=|==)\s*3\.(\d{1,2})", str(required))
     except (ValueError, KeyError, TypeError, RecursionError):
         return None

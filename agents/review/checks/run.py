@@ -62,9 +62,9 @@ async def run_checks(
     """
     files = list_checked_files(change, versions)
     with toolbox.sandbox.folder() as folder:
-        tools = Checks(files, toolbox, origin).list_tools(
-            folder, PythonProject(project, first_party), linters, linter_files or {}
-        )
+        pyproject = versions["pyproject.toml"].head if "pyproject.toml" in versions else None
+        python = PythonProject(project, first_party, pyproject)
+        tools = Checks(files, toolbox, origin).list_tools(folder, python, linters, linter_files or {})
         written = [file for file in files if file.is_python or workflows.is_workflow(file.path)]
         await asyncio.to_thread(write_versions, folder, written)
         giving_up = avoidance.check(change, versions, avoided, toolbox, origin)

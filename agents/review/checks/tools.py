@@ -49,14 +49,16 @@ class _Linter(Protocol):
 
 @dataclass(frozen=True)
 class PythonProject:
-    """What the merge base says about its Python code.
+    """What a repository says about its Python code.
 
-    :param settings: the configuration of ruff by path: ``pyproject.toml``, ``ruff.toml``, ``.ruff.toml``.
+    :param settings: the merge base's configuration of ruff by path: ``pyproject.toml``, ``ruff.toml``, ``.ruff.toml``.
     :param first_party: the repository's own top-level packages.
+    :param pyproject: ``pyproject.toml`` at head if it was changed.
     """
 
     settings: Mapping[str, bytes]
     first_party: Sequence[str]
+    pyproject: bytes | None
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ class Checks:
             self.toolbox.sandbox,
             project=project.settings,
             first_party=project.first_party,
+            pyproject=project.pyproject,
             heeding=self.heeds_comments,
             seconds=self.toolbox.seconds,
         )

@@ -44,6 +44,18 @@ async def test_an_import_that_lost_its_use_is_new(toolbox: Toolbox) -> None:
     assert rules["ruff/F401"].severity is Severity.warning
 
 
+async def test_an_import_that_only_type_comments_use_is_used(toolbox: Toolbox) -> None:
+    used = "import numpy as np\nfrom typing import Dict, List as L\n\nx = []  # type: L[np.int8]\n"
+    signed = "\n\ndef f(a):\n    # type: (int) -> Dict\n    return a  # type: ignore[Any]\n"
+    assert await find_by_rule(toolbox, {"a.py": (None, used + signed)}) == {}
+    unused = "from typing import Any\n" + used + signed
+    assert (await find_by_rule(toolbox, {"a.py": (None, unused)}))["ruff/F401"].line == 1
+    together = used.replace("Dict, ", "Any, Dict, ") + signed
+    assert (await find_by_rule(toolbox, {"a.py": (None, together)}))["ruff/F401"].fix is None
+    before, now = (f"import re\n\nx = None{comment}\n" for comment in ("  # type: re.Pattern", ""))
+    assert (await find_by_rule(toolbox, {"a.py": (before, now)}))["ruff/F401"].line == 1
+
+
 async def test_errors_ask_for_changes(toolbox: Toolbox) -> None:
     rules = await find_by_rule(
         toolbox, {"a.py": (None, "def f():\n    return undefined\n"), "b.py": (None, "def f(:\n  x\n")}
@@ -213,6 +225,23 @@ async def test_order_of_imports_only_when_we_know_whose_they_are(toolbox: Toolbo
     assert await find_by_rule(toolbox, files, project=CONFIGURED) == {}
     assert await find_by_rule(toolbox, files, project=CONFIGURED, first_party=["ours"]) == {}
     assert set(await find_by_rule(toolbox, files, project=CONFIGURED, first_party=["theirs"])) == {"ruff/I001"}
+    for source, rules in (('[".", "./src/"]', {"ruff/I001"}), ('["lib"]', set[str]())):  # there nobody looked
+        elsewhere = CONFIGURED["pyproject.toml"].replace(b"[tool.ruff]", f"[tool.ruff]\nsrc = {source}".encode())
+        given: dict[str, object] = {"project": {"pyproject.toml": elsewhere}, "first_party": ["theirs"]}
+        assert set(await find_by_rule(toolbox, files, **given)) == rules
+
+
+async def test_a_python_that_the_change_gives_up_does_not_order_its_imports(toolbox: Toolbox) -> None:
+    """`zoneinfo` belongs to Python since 3.9."""
+    text = (
+        "from enum import Enum\nfrom zoneinfo import ZoneInfo\n\nimport requests\n\nprint(Enum, ZoneInfo, requests)\n"
+    )
+    old = '[project]\nrequires-python = ">=3.8"\n[tool.ruff]\ntarget-version = "py38"\nlint.select = ["I"]\n'
+    given: dict[str, object] = {"project": {"pyproject.toml": old.encode()}, "first_party": ["ours"]}
+    assert set(await find_by_rule(toolbox, {"a.py": (None, text)}, **given)) == {"ruff/I001"}
+    for version, rules in (("3.9", set[str]()), ("3.7", {"ruff/I001"})):
+        files: Versions = {"a.py": (None, text), "pyproject.toml": (old, old.replace(">=3.8", f">={version}"))}
+        assert set(await find_by_rule(toolbox, files, **given)) == rules
 
 
 async def test_formatting_is_mentioned_once_where_it_was_kept(toolbox: Toolbox) -> None:

@@ -10,7 +10,12 @@ from pydantic import BaseModel
 from agents.llm.ask import ModelAnswer, Question, ask
 from agents.llm.client import RetryPolicy, find_stand_in
 from agents.llm.models import NOT_SET_UP, LanguageModel, Models, ModelTier, Unusable
+from agents.review.layers import CheckedChange, skip_model
+from agents.review.reviewer import build_review
+from domain.config.configuration import Configuration
 from domain.money import FREE, FixedPrice, Refusal
+from domain.review.changes import TouchedFile
+from domain.review.review import Risk, RiskLevel
 from domain.verdicts import BreakerState, Check, Reason
 from tests.provider import KEY, Provider, Reply, answer_error, anthropic, report_value, serve_provider
 from tests.purses import OpenPurse
@@ -161,11 +166,32 @@ def test_without_a_key_for_any_of_them_the_own_one_is_named():
     assert len(Models(NAMES, environment={}, fallback="ollama:q").list_unusable()) == 3
 
 
+CHECKED = CheckedChange(
+    merge_base="1" * 40,
+    head_sha="2" * 40,
+    files=1,
+    additions=1,
+    deletions=0,
+    paths=("a.py",),
+    findings=(),
+    layers=(),
+    not_looked_at=(),
+    sandbox="",
+    risk=Risk(score=0, level=RiskLevel.low, parts=()),
+    touched=(TouchedFile(path="a.py", may_run=True),),
+    read_by={"a.py": ("ruff",)},
+    behaviour=("a.py",),
+)
+
+
 @pytest.mark.parametrize("are_named", [False, True])
 def test_who_named_no_model_is_told_calmly_that_none_is_set_up(are_named: bool) -> None:
     model = Models(NAMES, environment={}, are_named=are_named).choose(ModelTier.fast)
     assert isinstance(model, Unusable)
     assert (model is NOT_SET_UP) is not are_named
+    [reason] = build_review(CHECKED, skip_model(CHECKED, Configuration(), model)).reasons
+    told = "No model read" if are_named else "No model is set up that would read"
+    assert reason.text == f"Linters found nothing. {told} the logic of a.py"
 
 
 def test_a_key_of_the_other_tier_is_a_model_that_is_set_up() -> None:

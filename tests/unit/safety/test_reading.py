@@ -103,6 +103,10 @@ def test_source_is_read_by_a_linter_of_its_language_or_by_a_model() -> None:
     touched = touch_by_name(["a.py", "a.js", "README.md", "logo.png"])
     assert list_unread(touched, {"a.py"}) == ("a.js",)
     assert list_unread(touched, {"a.py", "a.js"}) == ()
+    assert list_unread(touch_by_name(["CHANGES", "LICENSE-MIT", "bin/changes", "CHANGELOGGER"]), ()) == (
+        "bin/changes",
+        "CHANGELOGGER",
+    )
     twin = "a\\u202e.js"
     assert list_unread(touch_by_name([twin]), {twin}) == (twin,)
 
@@ -149,6 +153,9 @@ def test_what_counts_as_read_before(then: FileChange, now: FileChange, since: Ch
     assert list_read_before(["a.js"], change(then), change(now), since) == expected
 
 
+LACKING = Unread(paths=("a.js",), logic=("a.py", "test_a.py"), gone=("test_a.py",), lacks_model=True)
+
+
 def verdict(then: IfUnread, *findings: RawFinding, risk: Risk = LOW, number: int = 2) -> ReviewDecision:
     paths = tuple(f"web/{number}.js" for number in range(number))
     return decide(findings, risk, [SEARCHED], (), unread=Unread(paths=paths, then=then))
@@ -166,30 +173,30 @@ def test_what_becomes_of_source_that_nobody_read(then: IfUnread, decision: Decis
     found = verdict(then)
     assert (found.decision, CONCLUSIONS[found.decision].value) == (decision, conclusion)
     [reason] = [each for each in found.reasons if each.code == "source.unread"]
-    assert reason.text == (
-        "Nothing was found by 1 tool; 2 files of source were read by no linter of their language and by no model"
-    )
+    assert reason.text == "Nothing was found by 1 tool; neither a linter nor a model read 2 files of source"
     assert [child.text for child in reason.children] == ["web/0.js", "web/1.js"]
 
 
 @pytest.mark.parametrize(
     ("paths", "told"),
     [
-        (("pyproject.toml",), "1 list of dependencies was read by no model"),
-        (("a/go.mod", "package.json"), "2 lists of dependencies were read by no model"),
-        (
-            ("a.lua", "package.json"),
-            (
-                "1 file of source was read by no linter of its language and by no model; "
-                "1 list of dependencies was read by no model"
-            ),
-        ),
+        (("pyproject.toml",), "1 list of dependencies"),
+        (("a/go.mod", "package.json"), "2 lists of dependencies"),
+        (("a.lua", "package.json"), "1 file of source and 1 list of dependencies"),
+        ((".gitignore", "tox.ini", "tests/data/case", "fixture.json"), "4 files beside the source"),
+        (("Makefile", "go.sum", "go.mod", "a.go"), "2 files of source, 1 list of dependencies and 1 lock file"),
+        ((".cursor/rules/x.mdc", "LICENSE.BSD"), "1 file that agents obey and 1 file beside the source"),
     ],
 )
-def test_a_list_of_dependencies_is_not_called_source(paths: tuple[str, ...], told: str) -> None:
+def test_only_source_is_called_source(paths: tuple[str, ...], told: str) -> None:
     [reason] = decide((), LOW, [SEARCHED], (), unread=Unread(paths=paths)).reasons
-    assert reason.text == f"Nothing was found by 1 tool; {told}"
+    assert reason.text == f"Nothing was found by 1 tool; neither a linter nor a model read {told}"
     assert reason.value == len(paths)
+
+
+def test_source_is_named_first() -> None:
+    [reason] = decide((), LOW, [SEARCHED], (), unread=Unread(paths=(".gitignore", "a.go", "go.mod"))).reasons
+    assert [child.text for child in reason.children] == ["a.go", "go.mod", ".gitignore"]
 
 
 def test_why_it_was_not_read_is_said_where_it_is_known() -> None:
@@ -202,9 +209,18 @@ def test_nobody_is_said_to_have_read_nothing_of_what_a_model_read_in_part() -> N
     """It may have found something there."""
     unread, cut = Unread(logic=("a.py",)), SkippedFile(path="a.py", reason="a line is too long", by_model=True)
     [reason] = decide((), LOW, [SEARCHED], [cut], unread=unread).reasons
-    assert reason.text == "Linters found nothing. Nobody read all of the logic of a.py"
+    assert reason.text == "Linters found nothing. No model read all of the logic of a.py"
     [reason] = decide((), LOW, [SEARCHED], [], unread=unread).reasons
-    assert reason.text == "Linters found nothing. Nobody read the logic of a.py"
+    assert reason.text == "Linters found nothing. No model read the logic of a.py"
+
+
+def test_that_no_model_is_set_up_is_said_as_the_reason() -> None:
+    unread, logic = (each.text for each in decide((), LOW, [SEARCHED], [], unread=LACKING).reasons)
+    assert unread == "Nothing was found by 1 tool; no linter read 1 file of source, and no model is set up"
+    assert logic == (
+        "Linters found nothing. No model is set up that would read the logic of a.py. "
+        "No model is set up that would read why tests were deleted: test_a.py"
+    )
 
 
 def test_a_critical_change_is_for_one_reader_who_may_answer_for_it() -> None:
