@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import Match, SequenceMatcher
+from difflib import Match
 from functools import lru_cache
 
 from domain.review.findings import Finding, Fix, Layer
+from domain.text.line_diff import match_lines
 from safety.protected_files import decides_about_runs
 
 _LOST = "\ufffd"  # what a text shows of bytes that are not UTF-8
@@ -103,7 +104,7 @@ def _find_block(one: bytes, other: bytes, first: int, last: int) -> Match | None
 @lru_cache(maxsize=4)
 def _match(old: bytes, new: bytes) -> Sequence[Match]:
     """The lines that both versions of a file have."""
-    return SequenceMatcher(None, old.split(b"\n"), new.split(b"\n"), autojunk=False).get_matching_blocks()
+    return match_lines(old.split(b"\n"), new.split(b"\n"))
 
 
 def overlap(one: Fix, other: Fix) -> bool:

@@ -8,12 +8,12 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from domain.paths import is_document, is_test
 from domain.review.avoidance import Avoidance, AvoidanceKind
+from domain.text.line_diff import list_changes
 
 _COMMANDS = re.compile(
     r"(^|/)\.(github/workflows|circleci|buildkite|woodpecker)/.*\.ya?ml$|"
@@ -320,10 +320,10 @@ def _find_vacuous(path: str, before: str | None, after: str) -> Iterator[Avoidan
         return
     old, new = before.split("\n"), after.split("\n")
     was_vacuous = {number for _, number, _ in _match(_VACUOUS, path, before)}
-    for tag, first, last, begin, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for first, last, begin, end in list_changes(old, new):
         gone = [old[at] for at in range(first, last) if _ASSERTS.search(old[at]) and at + 1 not in was_vacuous]
         kept = [new[at] for at in range(begin, end) if _ASSERTS.search(new[at]) and at + 1 not in found]
-        if tag != "replace" or not gone or kept:
+        if not gone or kept:
             continue
         for number in found.keys() & set(range(begin + 1, end + 1)):
             rule, line = found[number]

@@ -7,12 +7,12 @@ with its code; or a new test of the change needs them as they are now, so that i
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 from agents.testing.earlier_tests.outcomes import Culprits
 from agents.testing.earlier_tests.reading import Reader, is_of_program
 from agents.testing.earlier_tests.running import FileRunner, Sides, find_version, list_passed
 from agents.testing.earlier_tests.texts import find_failing_line, quote, tell_something
+from domain.text.line_diff import list_changes
 from workspace.commits import write_blob, write_tree
 from workspace.git import Git
 
@@ -49,11 +49,9 @@ class ProgramHunk:
 def list_hunks(path: str, before: str, after: str) -> list[ProgramHunk]:
     """The places at which two texts of a file differ."""
     old, new = before.split("\n"), after.split("\n")
-    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return [
         ProgramHunk(path, start, at, tuple(old[start:end]), tuple(new[at:to]))
-        for tag, start, end, at, to in codes
-        if tag != "equal"
+        for start, end, at, to in list_changes(old, new)
     ]
 
 
@@ -112,9 +110,9 @@ def _only_shrinks(hunk: ProgramHunk) -> bool:
 def _drops_elements(old: str, new: str) -> bool:
     """Whether only elements or alternatives are gone, such as arguments, and all others are as they were."""
     before, after = _TOKEN.findall(old), _TOKEN.findall(new)
-    codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    gone = [before[start:end] for tag, start, end, _, _ in codes if tag == "delete"]
-    is_part = all(code[0] in {"equal", "delete"} for code in codes)
+    changes = list_changes(before, after)
+    gone = [before[each.start : each.end] for each in changes]
+    is_part = all(each.at == each.to for each in changes)
     return is_part and all(_BETWEEN & {*each} and _is_balanced(each) for each in gone)
 
 

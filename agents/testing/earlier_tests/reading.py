@@ -1,7 +1,6 @@
 """Reads what a comparison needs of two commits: their files, the tests in them, and what the program has no more."""
 
 from collections.abc import Collection, Iterable, Mapping
-from difflib import SequenceMatcher
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
@@ -13,6 +12,7 @@ from agents.testing.earlier_tests.texts import Version, list_versions
 from agents.toolbox import Toolbox
 from domain.errors import ToolError
 from domain.paths import is_document, is_lock
+from domain.text.line_diff import list_changes
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
 
@@ -95,9 +95,9 @@ def list_shared_changes(before: Mapping[str, str], after: Mapping[str, str]) -> 
 
 def _compare(path: str, before: str, after: str) -> SharedChange:
     old, new = before.split("\n"), after.split("\n")
-    codes = [code for code in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if code[0] != "equal"]
-    removed = [line.strip() for _, start, end, _, _ in codes for line in old[start:end] if line.strip()]
-    added = [line.strip() for _, _, _, start, end in codes for line in new[start:end] if line.strip()]
+    changes = list_changes(old, new)
+    removed = [line.strip() for each in changes for line in old[each.start : each.end] if line.strip()]
+    added = [line.strip() for each in changes for line in new[each.at : each.to] if line.strip()]
     return SharedChange(path, tuple(removed), tuple(added))
 
 

@@ -4,12 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from enum import IntEnum
 from math import isclose
 
 from agents.syntax.tests import TestText
 from domain.runs.earlier_tests import LONGEST_CELL
+from domain.text.line_diff import list_changes
 
 _SHOWN = 12
 """Lines of a test that are kept to be shown."""
@@ -161,15 +161,15 @@ def compare(before: Version, after: Version, failing: int | None) -> Difference:
     """
     old, new = _strip(before.lines), _strip(after.lines)
     at = None if failing is None else failing - before.test.start
-    changes = [code for code in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if code[0] != "equal"]
-    hit = [code for code in changes if at is not None and code[1] <= at < code[2]]
+    changes = list_changes(old, new)
+    hit = [each for each in changes if at is not None and each.start <= at < each.end]
     chosen = hit or changes
     whole_before, whole_now = _show_lines(old), _show_lines(new)
-    removed = [at for _, start, end, _, _ in chosen for at in range(start, end) if old[at]]
-    added = [at for _, _, _, start, end in chosen for at in range(start, end) if new[at]]
-    added = added or [at for _, _, _, start, end in changes for at in range(start, end) if new[at]]
-    added_anywhere = [line for _, _, _, start, end in changes for line in new[start:end]]
-    evades = evades_more([line for code in changes for line in old[code[1] : code[2]]], added_anywhere)
+    removed = [at for start, end, _, _ in chosen for at in range(start, end) if old[at]]
+    added = [at for _, _, start, end in chosen for at in range(start, end) if new[at]]
+    added = added or [at for _, _, start, end in changes for at in range(start, end) if new[at]]
+    added_anywhere = [line for _, _, start, end in changes for line in new[start:end]]
+    evades = evades_more([line for each in changes for line in old[each.start : each.end]], added_anywhere)
     is_less = evades or not added
     shown_before = dict.fromkeys(_choose([whole_before[at] for at in removed]))
     shown_now = dict.fromkeys(_choose([whole_now[at] for at in added]))

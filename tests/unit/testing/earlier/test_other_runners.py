@@ -568,7 +568,7 @@ OWN_WAYS: dict[str, tuple[Files, Changed, list[str], str]] = {
         {"sums_test.go": "package sums\n"},
         {"sums_test.go": None},
         [],
-        "`go test` cannot run `sums_test.go`, as `go.mod` is missing at the commit of before:",
+        "`go test` cannot run `sums_test.go`, as `go.mod` is missing at the commit of before,",
     ),
     "nothing runs it": (
         {**_OWN, "Makefile": "all:\n"},
