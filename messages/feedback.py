@@ -14,7 +14,7 @@ from domain.verbs import Verb, find_role
 from messages.changes import render_diff
 from messages.commands import explain_doubt, mention_memories, name_findings
 from safety.authorization import CommandRefusal, RefusalCode
-from safety.avoidance_gates import OVERRULING_ROLE
+from safety.gate_requests import OVERRULING_ROLE
 from safety.gates import find_role_to_dismiss
 
 _LONGEST = 1_200  # characters of what a model says

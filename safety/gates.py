@@ -13,7 +13,7 @@ from domain.review.review import Conclusion, Decision, KeptApproval, ProtectedCo
 from domain.runs.run import Phase
 from domain.verbs import Verb, find_role
 from domain.verdicts import Reason
-from safety.avoidance_gates import (
+from safety.gate_requests import (
     build_request,
     default_options,
     digest_findings,

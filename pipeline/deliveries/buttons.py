@@ -20,7 +20,7 @@ from pipeline.gates.actor import load_actor, record_refusal
 from pipeline.gates.ask import refresh_gate
 from pipeline.gates.decide import GateAnswer, decide_gate
 from safety.authorization import authorise
-from safety.avoidance_gates import HOLD
+from safety.gate_requests import HOLD
 
 
 async def press_gate(context: DeliveryContext, command: DecideGate) -> str:

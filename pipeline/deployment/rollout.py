@@ -33,7 +33,7 @@ from pipeline.deployment.status import DeploymentStatus
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.publishing.deployment_record import GitHubRecord
 from pipeline.run_context import RunContext
-from safety.avoidance_gates import HOLD, request_hold
+from safety.gate_requests import HOLD, request_hold
 
 _Judge = Callable[[Sequence[Look]], StageHealth]
 _ACCEPTED = frozenset({Health.degraded, Health.unknown})

@@ -33,7 +33,7 @@ from pipeline.publishing.deployment_record import (
 )
 from pipeline.run_context import RunContext
 from safety.allowed_actions import Action, ActionDecision, ActionFacts, allows
-from safety.avoidance_gates import PRODUCTION, STAGING, explain_cause, request_deployment
+from safety.gate_requests import PRODUCTION, STAGING, explain_cause, request_deployment
 from safety.gates import list_custom
 
 

@@ -32,7 +32,7 @@ from safety.authorization import (
     refuse_role,
 )
 from safety.authorship import Authorship
-from safety.avoidance_gates import strictest_role
+from safety.gate_requests import strictest_role
 
 
 @dataclass(frozen=True)

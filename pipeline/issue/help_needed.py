@@ -17,7 +17,7 @@ from pipeline.gates.ask import open_gate
 from pipeline.issue.coding.work_item import describe_recent
 from pipeline.issue.plan_approval import ask
 from pipeline.run_context import RunContext
-from safety.avoidance_gates import build_request, default_options
+from safety.gate_requests import build_request, default_options
 
 _NAME = "help_needed"
 _MOST_PROBLEMS, _LONGEST_PROBLEM = 8, 300  # named in a question, and characters of each

@@ -16,7 +16,7 @@ from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.status_comment import REFUSAL_REASONS, RunEnd, end_rejected
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import leave_phase
-from safety.avoidance_gates import build_request, default_options
+from safety.gate_requests import build_request, default_options
 from safety.gates import has_custom, list_custom
 from safety.plan_risk import list_grantable, needs_approval
 

@@ -23,8 +23,8 @@ from pipeline.gates.ask import open_gate
 from pipeline.model_calls.guards import CallGuards
 from pipeline.run_context import RunContext
 from safety import breakers
-from safety.avoidance_gates import build_request
 from safety.call_admission import explain_beside_run, limits_of
+from safety.gate_requests import build_request
 
 P = TypeVar("P", bound=ModelResult)
 

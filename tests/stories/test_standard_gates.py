@@ -8,7 +8,7 @@ from domain.runs.run import Phase, Run
 from domain.verdicts import Reason
 from memory import gates
 from pipeline.gates.ask import open_gate
-from safety.avoidance_gates import build_request
+from safety.gate_requests import build_request
 from simulator import User
 from simulator.state import PullRequest, Repository, Role
 from tests.stories.driver import Story

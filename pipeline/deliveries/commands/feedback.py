@@ -25,7 +25,7 @@ from pipeline.gates.actor import CommandActor
 from pipeline.verdicts import threads
 from pipeline.verdicts.dismissal import dismiss, list_let_pass
 from safety.authorization import authorise, may_dispute, refuse_role
-from safety.avoidance_gates import list_mattering
+from safety.gate_requests import list_mattering
 
 
 async def answer_feedback(context: CommandContext, asked: Dismiss | Confirm) -> str:

@@ -18,7 +18,7 @@ from pipeline.deliveries.commands.context import CommandContext
 from pipeline.gates.actor import CommandActor
 from pipeline.verdicts import update
 from pipeline.verdicts.suppression import is_learning_enabled, load_dismissal_history, load_evidence
-from safety.avoidance_gates import may_overrule
+from safety.gate_requests import may_overrule
 from safety.suppression import list_to_release
 
 

@@ -18,7 +18,7 @@ from pipeline.gates.actor import complete_actor, load_actor
 from pipeline.gates.ask import list_gates
 from pipeline.gates.decide import GateAnswer, decide_gate
 from safety.authorization import HOLDING, CommandRefusal, GateRule, authorise
-from safety.avoidance_gates import build_request
+from safety.gate_requests import build_request
 from safety.gates import needs_security_gate
 from workspace.sandbox.sandbox import BUBBLEWRAP
 

@@ -9,7 +9,7 @@ from domain.config.configuration import Configuration
 from domain.gates import Choice, Gate, GateState
 from domain.runs.run import Phase, RepositoryRef
 from pipeline.gates.decide import GateAnswer, find_stale_reason
-from safety.avoidance_gates import build_request
+from safety.gate_requests import build_request
 
 ASKED = datetime(2026, 5, 1, 12, 0, 0, 500_000, tzinfo=UTC)
 HEAD = "b" * 40

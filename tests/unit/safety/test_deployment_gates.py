@@ -11,7 +11,7 @@ from domain.deployments.deployment import Cause
 from domain.gates import GateRequest
 from domain.verdicts import Reason
 from safety.allowed_actions import Action, ActionFacts, allows
-from safety.avoidance_gates import (
+from safety.gate_requests import (
     HOLD,
     PRODUCTION,
     STAGING,

@@ -11,7 +11,7 @@ from domain.gates import Gate, GateDecision, GateRequest, GateState
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, LayerReport, Review, Risk, RiskLevel
 from domain.runs.run import Phase, RepositoryRef
-from safety.avoidance_gates import build_request
+from safety.gate_requests import build_request
 from safety.gates import apply_answers, apply_blocking_gates, list_custom, list_requests
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
