@@ -629,7 +629,7 @@ for name, data in {**hidden, **taken}.items():
 async def test_t_r13_what_looks_like_something_else_is_refused_or_named(
     worker: Worker, tmp_path: Path, model: ScriptedModel
 ) -> None:
-    """What is no text is not taken; of the rest, the review names what nobody read."""
+    """What is no text is not taken; the rest is read, whatever its name or its first line says."""
     async with open_for(worker, tmp_path, model) as story:
         attack(worker, model, then={"commands": [f"{ATTACK} undo"]})
         asked = await carry_out(story, worker, model, HIDES)
@@ -638,8 +638,8 @@ async def test_t_r13_what_looks_like_something_else_is_refused_or_named(
         pull = get_pull_request(asked)
         hidden = {*list_changed(asked)} - {*HONEST}
         assert hidden == ({"shop/made_pb2.py", "shop/vendor/x.py"} if worker.is_external else set())
-        if hidden:
-            await let_pass(asked, *hidden)
+        for path in hidden:
+            assert any(f"== {path}" in call.content for call in model.calls)
         story.pass_over(pull)
         story.pass_over(asked.issue)
 
