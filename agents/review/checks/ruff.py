@@ -50,6 +50,9 @@ _OF_PYTHON_2 = re.compile(
     r"Undefined name `(?:apply|basestring|buffer|cmp|coerce|execfile|file|intern|long|raw_input|reduce|reload|"
     r"unichr|unicode|xrange)`"
 )
+_NAMES_ERROR_IN_PYTHON_2 = re.compile(
+    r"\s*except\s+[\w.]+\s*,\s*[a-z_]\w*\s*:"
+)  # to 3.14 these are two kinds of errors
 _CLAUSE = re.compile(r"\s*(?:try|except\b.*|else|finally)\s*:")
 _EXPECTS_MISSING = re.compile(r"\s*except\b.*\b(?:ImportError|ModuleNotFoundError|NameError)\b")
 
@@ -277,7 +280,7 @@ class _Run:
             return None
         if self._is_settled(severity, lines[first - 1 : last]):
             return None
-        if (code in _OF_NAMES or _OF_PYTHON_2.search(entry["message"])) and is_fallback(lines, first):
+        if _is_of_another_python(code, entry["message"], lines, first):
             return None
         typed = file.names_in_type_comments[side] if code == "F401" else _NOTHING
         if _name_at(lines, first, entry["location"]["column"]) in typed:
@@ -314,6 +317,13 @@ def _name_at(lines: Sequence[str], number: int, column: int) -> str:
     """The name at a place, both counted from 1."""
     found = _NAME.match(lines[number - 1], column - 1)
     return found[0] if found else ""
+
+
+def _is_of_another_python(code: str, message: str, lines: Sequence[str], number: int) -> bool:
+    """Whether a name is there in the Python that a file is written for, or the file expects it to be missing."""
+    if code == "F821" and any(map(_NAMES_ERROR_IN_PYTHON_2.match, lines)):
+        return True
+    return (code in _OF_NAMES or _OF_PYTHON_2.search(message) is not None) and is_fallback(lines, number)
 
 
 def is_fallback(lines: Sequence[str], number: int) -> bool:

@@ -211,6 +211,14 @@ except ImportError:
     assert set(await find_by_rule(toolbox, {"a.py": (None, missing)})) == {"ruff/F821"}
 
 
+@pytest.mark.parametrize(("caught", "rules"), [("ValueError, error", set[str]()), ("ValueError", {"ruff/F821"})])
+async def test_a_name_of_python_2_is_there_where_that_is_written(
+    toolbox: Toolbox, caught: str, rules: set[str]
+) -> None:
+    text = f"def read(text):\n    try:\n        return unicode(text)\n    except {caught}:\n        return None\n"
+    assert set(await find_by_rule(toolbox, {"a.py": (None, text)})) == rules
+
+
 async def test_rules_the_team_chose(toolbox: Toolbox) -> None:
     text = '"""Doc."""\n\nx = "a text that is much longer than forty"\n\n\ndef f():\n    """Doc."""\n    y = 1\n'
     files: Versions = {"pkg/a.py": (None, text), "scripts/a.py": (None, text)}
