@@ -191,7 +191,7 @@ def list_folders() -> set[str]:
 async def play(folder: Path, kinds: Mapping[str, Sequence[str]], together: int) -> MeetingModel:
     """Have all carried out at once, so many of them side by side for sure."""
     model = ScriptedModel(FixedPrice(Decimal(1), Decimal(1)))
-    model.when("Shops have the thing", build_plan)
+    model.when("Title: ", build_plan)
     model.when(TASK, work)
     known = model.language_model
     meeting = MeetingModel(known.model, together)

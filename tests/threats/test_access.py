@@ -153,7 +153,7 @@ async def test_t_g5_a_permission_is_lowered_while_it_reviews(story: Story, permi
     else:
         assert check.conclusion == "failure"
         assert "ruff/F821" in (check.summary or "")
-        assert "Check the App's permissions and whether the owner accepted them." in (check.summary or "")
+        assert "here: grant it in the App's settings on GitHub" in (check.summary or "")
 
 
 @pytest.mark.parametrize("when", ["queued", "in_progress"])
