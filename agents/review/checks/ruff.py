@@ -53,6 +53,7 @@ _OF_PYTHON_2 = re.compile(
 _NAMES_ERROR_IN_PYTHON_2 = re.compile(
     r"\s*except\s+[\w.]+\s*,\s*[a-z_]\w*\s*:"
 )  # to 3.14 these are two kinds of errors
+_ATTRIBUTE = re.compile(r"\s*[^\W\d]\w*(?:\.[^\W\d]\w*|\([^()]*\)|\[[^\[\]]*\])*\.[^\W\d]\w*\s*(?:#.*)?")
 _CLAUSE = re.compile(r"\s*(?:try|except\b.*|else|finally)\s*:")
 _EXPECTS_MISSING = re.compile(r"\s*except\b.*\b(?:ImportError|ModuleNotFoundError|NameError)\b")
 
@@ -281,6 +282,8 @@ class _Run:
         if self._is_settled(severity, lines[first - 1 : last]):
             return None
         if _is_of_another_python(code, entry["message"], lines, first):
+            return None
+        if code == "B018" and _ATTRIBUTE.fullmatch(lines[first - 1]):  # reading one may do something
             return None
         typed = file.names_in_type_comments[side] if code == "F401" else _NOTHING
         if _name_at(lines, first, entry["location"]["column"]) in typed:

@@ -219,6 +219,14 @@ async def test_a_name_of_python_2_is_there_where_that_is_written(
     assert set(await find_by_rule(toolbox, {"a.py": (None, text)})) == rules
 
 
+@pytest.mark.parametrize(
+    ("lost", "rules"), [("a.b.c", set[str]()), ("a.get(1).b  # made", set[str]()), ("a", {"ruff/B018"})]
+)
+async def test_reading_an_attribute_may_do_something(toolbox: Toolbox, lost: str, rules: set[str]) -> None:
+    text = f"def read(a):\n    {lost}\n    return a\n"
+    assert set(await find_by_rule(toolbox, {"a.py": (None, text)})) == rules
+
+
 async def test_rules_the_team_chose(toolbox: Toolbox) -> None:
     text = '"""Doc."""\n\nx = "a text that is much longer than forty"\n\n\ndef f():\n    """Doc."""\n    y = 1\n'
     files: Versions = {"pkg/a.py": (None, text), "scripts/a.py": (None, text)}
