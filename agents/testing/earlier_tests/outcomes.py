@@ -209,7 +209,8 @@ def judge(found: TestEvidence) -> EarlierTest:
     demanded = _list_demanded(found, fate, line, outcome, difference)
     culprits = found.culprits or Culprits(())
     if culprits.are_meant:
-        outcome, difference = EarlierOutcome.changed, replace(difference, now=culprits.contrary)
+        kept = () if fate is Fate.removed else difference.now
+        outcome, difference = EarlierOutcome.changed, replace(difference, now=culprits.contrary or kept)
     return EarlierTest(
         id=found.id,
         path=found.path,
