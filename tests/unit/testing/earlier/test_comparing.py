@@ -1,12 +1,16 @@
 """How a test compares with what stands in its place, by their texts alone."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from agents.syntax.tests import TestText
+from agents.testing.earlier_tests import outcomes
 from agents.testing.earlier_tests.culprits import list_hunks, put_back, takes_away
+from agents.testing.earlier_tests.evidence import confirm
 from agents.testing.earlier_tests.names import keep_gone, list_words
-from agents.testing.earlier_tests.outcomes import NOT_LOADED, find_cause, list_causes
-from agents.testing.earlier_tests.running import find_version
+from agents.testing.earlier_tests.outcomes import NOT_LOADED, find_cause, judge, list_causes
+from agents.testing.earlier_tests.running import Ran, find_version
 from agents.testing.earlier_tests.texts import evades_more, find_failing_line, list_versions
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, EarlierTests, Fate
 from domain.runs.testing import CaseOutcome, TestCase
@@ -127,3 +131,31 @@ def test_what_is_meant_is_a_row_for_people_and_a_duty_for_agents() -> None:
     said = EarlierTests(tests=(taken,))
     assert "| `assert a == 1` | removed with its code<br>for `a.py:3-4` |" in render_section(said)
     assert (said.lost, said.obligations) == ((), (taken,))
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "outcome"),
+    [
+        (CaseOutcome.failed, CaseOutcome.passed, EarlierOutcome.lost),
+        (None, None, EarlierOutcome.lost),  # the time is up
+        (CaseOutcome.passed, CaseOutcome.passed, EarlierOutcome.unknown),
+        (CaseOutcome.failed, CaseOutcome.failed, EarlierOutcome.unknown),
+    ],
+)
+async def test_what_fails_twice_by_chance_is_not_asked_about(
+    now: CaseOutcome | None, before: CaseOutcome | None, outcome: EarlierOutcome
+) -> None:
+    name, asked = "test_a.py::test_waits", list[str]()
+
+    def tell(ended: CaseOutcome) -> TestCase:
+        return TestCase(id=name, outcome=ended, path="test_a.py")
+
+    async def run(files: Sequence[str]) -> tuple[Ran, Ran]:
+        asked.extend(files)
+        return Ran({name: tell(now)} if now else {}), Ran({name: tell(before)} if before else {})
+
+    failed = tell(CaseOutcome.failed)
+    found = outcomes.TestEvidence(name, "test_a.py", case=failed, again=failed, passed_before=True)
+    [confirmed] = await confirm([found], run)
+    assert judge(found).outcome is EarlierOutcome.lost
+    assert (judge(confirmed).outcome, asked) == (outcome, ["test_a.py"])
