@@ -281,9 +281,7 @@ class _Run:
             return None
         if self._is_settled(severity, lines[first - 1 : last]):
             return None
-        if _is_of_another_python(code, entry["message"], lines, first):
-            return None
-        if code == "B018" and _ATTRIBUTE.fullmatch(lines[first - 1]):  # reading one may do something
+        if _is_meant(code, entry["message"], lines, first):
             return None
         typed = file.names_in_type_comments[side] if code == "F401" else _NOTHING
         if _name_at(lines, first, entry["location"]["column"]) in typed:
@@ -322,8 +320,13 @@ def _name_at(lines: Sequence[str], number: int, column: int) -> str:
     return found[0] if found else ""
 
 
-def _is_of_another_python(code: str, message: str, lines: Sequence[str], number: int) -> bool:
-    """Whether a name is there in the Python that a file is written for, or the file expects it to be missing."""
+def _is_meant(code: str, message: str, lines: Sequence[str], number: int) -> bool:
+    """Whether a name is there in the Python that a file is written for, or the file expects it to be missing.
+
+    So is reading an attribute, which may do something.
+    """
+    if code == "B018":
+        return _ATTRIBUTE.fullmatch(lines[number - 1]) is not None
     if code == "F821" and any(map(_NAMES_ERROR_IN_PYTHON_2.match, lines)):
         return True
     return (code in _OF_NAMES or _OF_PYTHON_2.search(message) is not None) and is_fallback(lines, number)
