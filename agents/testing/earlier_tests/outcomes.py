@@ -1,6 +1,6 @@
 """Decides how each earlier test ended on the new code, from what its runs showed and what became of its text.
 
-A change that hides nothing must not be accused: ``lost`` is said only of what ran and failed twice, passed twice
+A change that hides nothing must not be accused: ``lost`` is said only of what failed each time, passed each time
 before, names nothing that is gone, and has nothing in its place that demands as much.
 """
 
