@@ -68,9 +68,7 @@ class EarlierTestRuns:
             return kept
         keeper = _KeptBaseRuns(self, await mirror.tree_of(change.merge_base))
         said = await run_earlier_tests(self._build_tester(mirror), change, keeper=keeper)
-        is_whole = not (
-            said.not_run or said.left_out or said.untold
-        )  # what is lacking, somebody may have mended meanwhile
+        is_whole = not (said.not_run or said.left_out or said.untold)  # somebody may have mended what is lacking
         if said != NOTHING_EARLIER and is_whole:
             await checkpoints.save_earlier(services.database, run, key, said, services.clock.now())
         return said

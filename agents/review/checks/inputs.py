@@ -64,6 +64,8 @@ TOO_MANY = f"It found more than {MOST_TAKEN_IN:,} problems; the rest was not wei
 HEAD, BASE = "head", "base"
 _TYPE_COMMENT = re.compile(r"#[ \t]*type:(?![ \t]*ignore\b)([^\n]+)")
 _NAME = re.compile(r"\w+")
+# From Python 3.14 on these are two kinds of errors; a variable for the error is written in lower case.
+_NAMES_ERROR_IN_PYTHON_2 = re.compile(r"^[ \t]*except[ \t]+[\w.]+[ \t]*,[ \t]*[a-z_]\w*[ \t]*:", re.MULTILINE)
 _ENCODING = re.compile(rb"coding[:=][ \t]*([-\w.]+)")
 _PLAIN = frozenset({"utf-8", "utf8", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1", "iso-latin-1"})
 
@@ -96,11 +98,19 @@ class CheckedFile:
     @cached_property
     def names_in_type_comments(self) -> Mapping[str, frozenset[str]]:
         """For each side the names in comments such as ``# type: List[int]``, which ruff does not look into."""
-        texts = {HEAD: self.head_text, BASE: (self.base or b"").decode(errors="replace")}
         return {
             side: frozenset(name for comment in _TYPE_COMMENT.findall(text) for name in _NAME.findall(comment))
-            for side, text in texts.items()
+            for side, text in self._texts.items()
         }
+
+    @cached_property
+    def is_of_python_2(self) -> Mapping[str, bool]:
+        """For each side whether it names an error as only Python 2 does, so that its names are others, too."""
+        return {side: _NAMES_ERROR_IN_PYTHON_2.search(text) is not None for side, text in self._texts.items()}
+
+    @property
+    def _texts(self) -> Mapping[str, str]:
+        return {HEAD: self.head_text, BASE: (self.base or b"").decode(errors="replace")}
 
     @property
     def is_python(self) -> bool:

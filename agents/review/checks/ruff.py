@@ -50,9 +50,6 @@ _OF_PYTHON_2 = re.compile(
     r"Undefined name `(?:apply|basestring|buffer|cmp|coerce|execfile|file|intern|long|raw_input|reduce|reload|"
     r"unichr|unicode|xrange)`"
 )
-_NAMES_ERROR_IN_PYTHON_2 = re.compile(
-    r"\s*except\s+[\w.]+\s*,\s*[a-z_]\w*\s*:"
-)  # to 3.14 these are two kinds of errors
 _ATTRIBUTE = re.compile(r"\s*[^\W\d]\w*(?:\.[^\W\d]\w*|\([^()]*\)|\[[^\[\]]*\])*\.[^\W\d]\w*\s*(?:#.*)?")
 _CLAUSE = re.compile(r"\s*(?:try|except\b.*|else|finally)\s*:")
 _EXPECTS_MISSING = re.compile(r"\s*except\b.*\b(?:ImportError|ModuleNotFoundError|NameError)\b")
@@ -281,7 +278,7 @@ class _Run:
             return None
         if self._is_settled(severity, lines[first - 1 : last]):
             return None
-        if _is_meant(code, entry["message"], lines, first):
+        if (code == "F821" and file.is_of_python_2[side]) or _is_meant(code, entry["message"], lines, first):
             return None
         typed = file.names_in_type_comments[side] if code == "F401" else _NOTHING
         if _name_at(lines, first, entry["location"]["column"]) in typed:
@@ -321,14 +318,9 @@ def _name_at(lines: Sequence[str], number: int, column: int) -> str:
 
 
 def _is_meant(code: str, message: str, lines: Sequence[str], number: int) -> bool:
-    """Whether a name is there in the Python that a file is written for, or the file expects it to be missing.
-
-    So is reading an attribute, which may do something.
-    """
+    """Whether the file expects a name to be missing, or reads an attribute, which may do something."""
     if code == "B018":
         return _ATTRIBUTE.fullmatch(lines[number - 1]) is not None
-    if code == "F821" and any(map(_NAMES_ERROR_IN_PYTHON_2.match, lines)):
-        return True
     return (code in _OF_NAMES or _OF_PYTHON_2.search(message) is not None) and is_fallback(lines, number)
 
 
