@@ -70,7 +70,7 @@ async def list_gates(
     """
     here = await gates.list_for_pull_request(services.database, repository.id, number, waiting=waiting)
     owner = await outbox.find_proposing_run(services.database, repository.id, number)
-    theirs: Sequence[Gate] = () if owner is None else await gates.list_for_run(services.database, owner)
+    theirs: Sequence[Gate] = () if owner is None else await gates.list_for_run(services.database, owner.id)
     return sorted([*here, *(gate for gate in theirs if gate.is_waiting or not waiting)], key=lambda gate: gate.id)
 
 

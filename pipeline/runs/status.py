@@ -104,8 +104,7 @@ async def _list_open_parts(services: Services, run: Run) -> list[tuple[str, ask.
 
 async def find_owner(services: Services, repository: RepositoryRef, number: int) -> Run | None:
     """The run that opened a pull request, unless it is over."""
-    owner = await outbox.find_proposing_run(services.database, repository.id, number)
-    run = None if owner is None else await runs.get(services.database, owner)
+    run = await outbox.find_proposing_run(services.database, repository.id, number)
     return None if run is None or run.state.is_final else run
 
 
