@@ -24,6 +24,16 @@ from domain.verbs import FINDING, INSTRUCTING, MEANT, OPTIONAL_FINDING, VERBS, V
 
 PREFIX = "/forge"
 _LETTER = r"[^\W\d_]"
+LONGEST_QUOTE = 200  # characters of a wrong line that the answer quotes
+_SIMILAR = 0.75  # how similar a verb must be to suggest it
+
+_LINE = re.compile(r"\S+[ \t]*(?P<verb>\S*)[ \t]*(?P<rest>.*)", re.DOTALL)
+
+_WITHOUT_SLASH = re.compile(r"forge do[ \t]+\S.*", re.IGNORECASE)  # no sentence begins a comment so
+
+_TEXTS = frozenset({"reason", "conditions", "text"})
+_NAMES = frozenset({"finding"})
+_PATH = re.compile(r"`([^`]+)`|\"([^\"]+)\"|(\S+)")
 
 
 def _spell_nearly(word: str) -> Iterator[str]:
@@ -301,18 +311,6 @@ def complete(line: str) -> str | None:
 def unify(text: str) -> str:
     """The text as it looks to people: plain blanks, slashes and letters, and nothing that cannot be seen."""
     return text if text.isascii() else fold_alike(unicodedata.normalize("NFKC", strip_invisible(text)))
-
-
-LONGEST_QUOTE = 200  # characters of a wrong line that the answer quotes
-_SIMILAR = 0.75  # how similar a verb must be to suggest it
-
-_LINE = re.compile(r"\S+[ \t]*(?P<verb>\S*)[ \t]*(?P<rest>.*)", re.DOTALL)
-
-_WITHOUT_SLASH = re.compile(r"forge do[ \t]+\S.*", re.IGNORECASE)  # no sentence begins a comment so
-
-_TEXTS = frozenset({"reason", "conditions", "text"})
-_NAMES = frozenset({"finding"})
-_PATH = re.compile(r"`([^`]+)`|\"([^\"]+)\"|(\S+)")
 
 
 def read(body: str, in_thread: bool = False) -> tuple[SlashCommand | SlashMistake, ...]:

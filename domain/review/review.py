@@ -1,4 +1,4 @@
-"""The outcome of a review: risk, decision, layers, conclusion, which findings share a comment and which are held back."""
+"""The outcome of a review: risk, decision, layers, conclusion, and which findings share a comment or are held back."""
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
