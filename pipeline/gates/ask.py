@@ -1,23 +1,46 @@
-"""Puts questions to people: asks each once, shows it on GitHub, and shows what was answered."""
+"""Puts questions to people: asks each once, shows it in a check and a comment, and labels what nobody answered."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 
 import structlog
 
-from domain.errors import CodeHostError, Forbidden, Halted, RateLimited, Superseded, Unprocessable
-from domain.gates import Gate, GateRequest, GateState
+from domain.errors import CodeHostError, Forbidden, Halted, NotFound, RateLimited, Superseded, Unprocessable
+from domain.gates import CHECK_ID_PREFIX, Choice, Gate, GateRequest, GateState
+from domain.github.checks import Button, CheckRun
+from domain.review.review import Conclusion
 from domain.runs.run import RepositoryRef, Run, Trigger
+from domain.text.redaction import redact_outgoing
 from memory import gates, reservations
 from memory.runs import outbox, runs
+from messages import gates as gate_texts
+from messages.review import CheckText
 from pipeline.context import Services
 from pipeline.gates.authorship import find_lone_author
-from pipeline.publishing import gate_checks
+from pipeline.publishing.checks import build_check, complete_check, ensure_check
+from pipeline.publishing.comments import ensure_comment
 from pipeline.publishing.instructions import load_instruction
+from pipeline.publishing.publisher import NO_ID, write_once
 from safety.github_limits import Importance, use_importance
 
 log = structlog.get_logger(__name__)
+
+GATE_BUTTONS = (
+    Button(label="Approve", description="Let the run go on", identifier=Choice.approve),
+    Button(label="Reject", description="End the run here", identifier=Choice.reject),
+    Button(label="View", description="Show where it stands now", identifier=Choice.view),
+)
+_CONCLUSIONS = {
+    GateState.waiting: Conclusion.action_required,
+    GateState.approved: Conclusion.success,
+    GateState.rejected: Conclusion.failure,
+    GateState.expired: Conclusion.action_required,
+    GateState.void: Conclusion.cancelled,
+}
+_GONE = 0  # the id that is kept of a comment that a person deleted: a decision is told in words then
 
 
 class WaitingForGate(Exception):
@@ -85,12 +108,22 @@ async def list_conditions(services: Services, run: Run, *, proposed: bool) -> Se
 
 
 async def show_gate(services: Services, run: Run, gate: Gate) -> Gate:
-    """Bring what GitHub shows of a gate up to date; may be repeated.
+    """Bring what GitHub shows of a gate up to date: its comment, then its check, which is brief beside that.
 
+    Who asks nobody but themselves is asked in the check alone. May be repeated.
+
+    :returns: the gate with the ids of both.
     :raises Superseded: if another run owns the pull request.
     """
-    spent = (await reservations.sum_run(services.database, run.id)).amount
-    gate = await gate_checks.show(services, run, gate, spent)
+    spent = await _load_cost(services, gate)
+    if gate.comment_id is not None or not gate.request.lone_author:
+        try:
+            gate = gate.model_copy(update={"comment_id": await _show_comment(services, run, gate, spent)})
+        except Forbidden as error:  # a locked conversation: only the check asks
+            log.warning("gate.uncommented", gate=gate.id, error=str(error))
+    if gate.check_head is not None:
+        gate = gate.model_copy(update={"check_id": await _show_check(services, run, gate, spent)})
+    await gates.save_location(services.database, gate.id, check_id=gate.check_id, comment_id=gate.comment_id)
     if gate.state is GateState.expired:
         await _escalate(services, run, gate, spent)
     return gate
@@ -102,16 +135,15 @@ async def show_gates(services: Services, run: Run) -> Sequence[Gate]:
 
 
 async def show_outcome(services: Services, gate: Gate) -> None:
-    """Show at once how a gate was decided: its run may have to wait for a place. Where that does not work it shows it.
+    """Show in its check at once how a gate was decided: its run, which shows the rest, may have to wait for a place.
 
-    May be repeated.
+    May be repeated. Where it does not work, the run shows this, too.
     """
     run = await runs.get(services.database, gate.run_id)
-    if run is None:
+    if run is None or gate.check_id is None:
         return
-    spent = (await reservations.sum_run(services.database, run.id)).amount
     try:
-        await gate_checks.show_outcome(services, run, gate, spent)
+        await _show_check(services, run, gate, await _load_cost(services, gate))
     except (CodeHostError, Halted, Superseded) as error:
         log.info("gate.outcome_put_off", gate=gate.id, error=str(error))
 
@@ -121,12 +153,18 @@ async def show_decision(services: Services, gate: Gate) -> bool:
 
     :raises CodeHostError: GitHub may take it later.
     """
-    run = await runs.get(services.database, gate.run_id)
-    if run is None or gate.is_waiting:
+    run, known = await runs.get(services.database, gate.run_id), gate.comment_id
+    if run is None or known is None or gate.is_waiting:
         return False
-    spent = (await reservations.sum_run(services.database, run.id)).amount
+
+    async def edit() -> int:
+        await _edit_comment(services, gate, known)
+        return known
+
     try:
-        return await gate_checks.show_decision(services, run, gate, spent)
+        return await write_once(services, run, f"gate {gate.id} {gate.state}", "comment", edit) != _GONE
+    except NotFound:  # a person deleted it
+        return False
     except (Forbidden, Unprocessable, Superseded) as error:  # such as in a locked conversation
         log.info("gate.decision_not_shown", gate=gate.id, error=str(error))
         return False
@@ -163,24 +201,34 @@ async def list_open_parts(services: Services, run: Run) -> Sequence[tuple[str, G
 
 
 async def close_part(services: Services, gate_id: str, part: GatePart) -> None:
-    """Bring one of these up to date; nobody waits for that."""
+    """Bring one of these up to date, although its run no longer owns the pull request; nobody waits for that."""
     gate = await gates.get(services.database, gate_id)
     if gate is None:
         return
-    spent = (await reservations.sum_run(services.database, gate.run_id)).amount
     with use_importance(Importance.tidying):
         if part is GatePart.check:
-            await gate_checks.refresh(services, gate, spent)
-        elif part is GatePart.comment:
-            await gate_checks.close_comment(services, gate, spent)
+            await refresh_gate(services, gate)
+        elif gate.comment_id is not None and part is GatePart.comment:
+            await _edit_comment(services, gate, gate.comment_id)
         elif gate.comment_id is not None:
-            await gate_checks.fold(services, gate, gate.comment_id)
+            await _fold(services, gate, gate.comment_id)
 
 
-async def refresh_gate(services: Services, gate: Gate, note: str = "", looked: datetime | None = None) -> None:
+async def refresh_gate(services: Services, gate: Gate, note: str = "", looked_at: datetime | None = None) -> None:
     """Show in the gate's check where it stands now, because somebody pressed a button there."""
-    spent = (await reservations.sum_run(services.database, gate.run_id)).amount
-    await gate_checks.refresh(services, gate, spent, note, looked)
+    if gate.check_id is not None:
+        text = gate_texts.render_check(gate, await _load_cost(services, gate), note, looked_at)
+        await services.host.update_check_run(gate.repository, gate.check_id, _build_check(gate, text))
+
+
+async def _load_cost(services: Services, gate: Gate) -> int:
+    """What its run cost so far, in micro-USD."""
+    return (await reservations.sum_run(services.database, gate.run_id)).amount
+
+
+async def _edit_comment(services: Services, gate: Gate, comment_id: int) -> None:
+    text = _render(services, gate, await _load_cost(services, gate))
+    await services.host.edit_comment(gate.repository, comment_id, text)
 
 
 async def _escalate(services: Services, run: Run, gate: Gate, spent: int) -> None:
@@ -189,8 +237,17 @@ async def _escalate(services: Services, run: Run, gate: Gate, spent: int) -> Non
 
     :raises RateLimited: GitHub takes it later.
     """
+
+    async def label() -> int:
+        with use_importance(Importance.tidying):
+            await services.host.add_label(run.repository, run.number, gate_texts.ESCALATED_LABEL)
+        return NO_ID
+
+    step, marker = f"escalate {gate.id}", services.markers.make("escalation", gate.id)
     try:
-        await gate_checks.escalate(services, run, gate, spent)
+        await write_once(services, run, step, "label", label)
+        if gate.request.escalate:
+            await ensure_comment(services, run, step, marker, gate_texts.render_escalation(gate, spent, marker))
     except RateLimited:
         raise
     except CodeHostError as error:
@@ -198,3 +255,67 @@ async def _escalate(services: Services, run: Run, gate: Gate, spent: int) -> Non
         return
     if gate.request.escalate:
         await gates.record_escalation(services.database, gate, gate.request.escalate, services.clock.now())
+
+
+async def _fold(services: Services, gate: Gate, comment_id: int) -> None:
+    """Fold the comment of a void gate, and unfold one that asks again."""
+    if gate.is_waiting or gate.state is GateState.void:
+        # If GitHub refuses, people see the comment at full size.
+        with suppress(Forbidden, NotFound, Unprocessable), use_importance(Importance.tidying):
+            await services.host.fold_comment(gate.repository, comment_id, folded=not gate.is_waiting)
+
+
+async def _show_check(services: Services, run: Run, gate: Gate, spent: int) -> int:
+    check, creation = _build_check(gate, gate_texts.render_check(gate, spent)), f"gate {gate.id}"
+    if not gate.is_waiting:
+        return await complete_check(services, run, creation, f"{creation} {gate.state}", check)
+    check_id, _ = await ensure_check(services, run, creation, check)
+    return check_id
+
+
+async def _show_comment(services: Services, run: Run, gate: Gate, spent: int) -> int:
+    """The comment that shows the gate: a new one, or the one of a void question that it replaces."""
+    text, step = _render(services, gate, spent), f"gate {gate.id}"
+
+    async def find() -> int | None:
+        return await services.host.find_comment(gate.repository, gate.number, services.markers.make("gate", gate.id))
+
+    async def create() -> int:
+        return await services.host.create_comment(gate.repository, gate.number, text)
+
+    async def edit(comment_id: int) -> int:
+        try:
+            await services.host.edit_comment(gate.repository, comment_id, text)
+        except NotFound:  # a person deleted it, and it stays deleted
+            log.info("gate.comment_gone", gate=gate.id)
+            return _GONE
+        await _fold(services, gate, comment_id)
+        return comment_id
+
+    known = gate.comment_id
+    if known is None:
+        known = await write_once(services, run, step, "comment", create, find=find)
+    else:
+        await write_once(services, run, step, "comment", partial(edit, known))
+    if not gate.is_waiting:
+        await write_once(services, run, f"{step} {gate.state}", "comment", partial(edit, known))
+    return known
+
+
+def _build_check(gate: Gate, text: CheckText) -> CheckRun:
+    name, head_sha = gate_texts.check_name(gate.name), gate.check_head or gate.head_sha
+    check = build_check(name, head_sha, f"{CHECK_ID_PREFIX}{gate.id}", text, _CONCLUSIONS[gate.state])
+    return check.model_copy(update={"buttons": _list_buttons(gate)})
+
+
+def _list_buttons(gate: Gate) -> tuple[Button, ...]:
+    """A button says nothing, so there is none to approve what needs words, nor to judge a finding."""
+    if not gate.is_waiting:
+        return ()
+    missing = {Choice.approve} if gate.request.needs_words else set[Choice]()
+    missing |= {Choice.reject} if gate.name == "false_positive" else set()
+    return tuple(each for each in GATE_BUTTONS if each.identifier not in missing)
+
+
+def _render(services: Services, gate: Gate, spent: int) -> str:
+    return redact_outgoing(gate_texts.render_comment(gate, spent, services.markers.make("gate", gate.id)))
