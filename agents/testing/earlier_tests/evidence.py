@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.culprits import CulpritSearch
+from agents.testing.earlier_tests.gone import GoneNames, name_for_people
 from agents.testing.earlier_tests.loading import cut_tests, find_error_lines, stub_names
 from agents.testing.earlier_tests.manifests import keep_tests
-from agents.testing.earlier_tests.names import GoneNames, name_for_people, shorten
+from agents.testing.earlier_tests.names import shorten
 from agents.testing.earlier_tests.outcomes import (
     FAILED_BEFORE,
     FLAKY,

@@ -14,8 +14,8 @@ from agents.testing.earlier_tests.choice import (
     is_script,
 )
 from agents.testing.earlier_tests.evidence import Collector
+from agents.testing.earlier_tests.gone import add_removed
 from agents.testing.earlier_tests.manifests import restore_settings
-from agents.testing.earlier_tests.names import add_removed
 from agents.testing.earlier_tests.outcomes import SharedChange, sort_by_weight
 from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.running import BaseRunKeeper, FileRunner, Runners, Sides

@@ -7,7 +7,8 @@ from agents.syntax.tests import TestText
 from agents.testing.absence import WAY_OUT, find_absence
 from agents.testing.command_detection import detect
 from agents.testing.earlier_tests.choice import Entry
-from agents.testing.earlier_tests.names import GoneNames, misfits_call
+from agents.testing.earlier_tests.gone import GoneNames
+from agents.testing.earlier_tests.names import misfits_call
 from agents.testing.earlier_tests.outcomes import OUTPUT, SharedChange, cut_lines
 from agents.testing.earlier_tests.reading import Reader, list_shared_changes
 from agents.testing.earlier_tests.running import TOO_LONG, FileRunner, Sides, name_call
