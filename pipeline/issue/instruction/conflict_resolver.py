@@ -8,7 +8,6 @@ from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.loop.loop import Done, run_agent
 from domain.config.configuration import Configuration
 from domain.runs.run import Phase
-from domain.text.redaction import redact_outgoing
 from messages import updates as texts
 from pipeline.durable.journal import run_outside_journal
 from pipeline.issue.status_comment import RunEnd, end_unfinished
@@ -46,8 +45,8 @@ class ConflictResolver:
         """
         key = f"resolve {attempt}"
         snapshot, outside = await run_outside_journal(self.load_merged)
-        agent = build_agent(snapshot, task.hunks, outside, self.configuration.review.never_send, redact_outgoing)
-        assignment = build_assignment(key, task, redact_outgoing)
+        agent = build_agent(snapshot, task.hunks, outside, self.configuration.review.never_send)
+        assignment = build_assignment(key, task)
         guarded = GuardedTask(f"{key} ", TaskKind.implementation)
         calls = BudgetedCalls(self.context, Phase.implementation, self.configuration, task=guarded)
         match await run_agent(agent, AgentSteps(calls, agent, assignment, model)):
