@@ -239,10 +239,6 @@ def test_t6_an_address_that_was_there_may_stay():
 def test_x4_a_credential_in_the_diff_is_masked_in_the_question_and_in_what_the_model_repeats():
     """T-X4, as far as the model goes."""
     secret = "AKIAPLANTEDPLANTED00"
-
-    def redact(text: str) -> str:
-        return text.replace(secret, "[redacted]")
-
     change, versions = change_of({"a.py": (None, f"key = '{secret}'\nuse(key)\n")})
     (asked,) = build_questions(change, versions).questions
     stated = claim(
