@@ -27,7 +27,7 @@ from tests.world.shared_forge import LENDER
 
 _MERGE = re.compile(r"Merge pull request .*\n+(?=.)")
 """How GitHub begins the message of a merge, before the pull request's title."""
-_HIDDEN = re.compile(r"<!-- forge:.*?-->\n?", re.DOTALL)
+_HIDDEN = re.compile(r"\n*<!-- forge:.*?-->", re.DOTALL)
 
 
 async def review(place: Place, clone: Path, change: WildChange) -> str:
@@ -85,6 +85,8 @@ def _write_page(github: Simulator, pull: PullRequest, change: WildChange) -> Ite
 def _write_check(check: CheckRun) -> Iterator[str]:
     yield f"## Check {check.name}: {check.conclusion or check.status}"
     yield from (part for part in (check.title and f"**{check.title}**", check.summary, check.text) if part)
+    if check.actions:
+        yield f"Buttons: {', '.join(action['label'] for action in check.actions)}"
     yield from map(_write_annotation, check.annotations)
 
 
