@@ -156,6 +156,17 @@ EXAMPLES = {
         "ruby",
         "",
     ),
+    "test-unit": Example(
+        {
+            "lib/sums.rb": "def add(a, b)\n  a + b\nend\n",
+            "test/sums_test.rb": "require 'test/unit'\nrequire 'sums'\n\nclass SumsTest < Test::Unit::TestCase\n  test 'adds two' do\n    assert_equal 4, add(2, 2)\n  end\nend\n",
+        },
+        "lib/sums.rb",
+        "test/sums_test.rb",
+        "equal 4",
+        "ruby",
+        "",
+    ),
     "phpunit": Example(
         {
             "src/sums.php": "<?php\nfunction add(int $a, int $b): int\n{\n    return $a + $b;\n}\n",
