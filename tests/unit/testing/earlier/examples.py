@@ -30,7 +30,7 @@ class Example:
         if end == "gone":
             return {self.sums: self.lacking, self.test: None}
         if end in {"holds", "lost"}:
-            return {**(broken if end == "lost" else {}), self.test: None}
+            return {**(broken if end == "lost" else {self.sums: f"{self.files[self.sums]}\n"}), self.test: None}
         demanded = self.demands.replace("4", "0" if end == "changed" else "5")
         return {**broken, self.test: self.files[self.test].replace(self.demands, demanded)}
 

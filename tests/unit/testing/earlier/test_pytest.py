@@ -16,8 +16,15 @@ TEST = "from sums import add\n\n\ndef test_adds():\n    assert add(2, 2) == 4\n"
 
 
 async def test_a_test_that_was_taken_away_and_passes_hides_nothing(earlier: Earlier) -> None:
-    found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, {"tests/test_sums.py": None})
+    change = {"sums.py": f"{PROGRAM['sums.py']}# Still.\n", "tests/test_sums.py": None}
+    found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, change)
     assert (found.holding, found.tests) == (1, ())
+
+
+async def test_a_change_of_tests_alone_runs_none_as_their_program_is_the_same(earlier: Earlier) -> None:
+    found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, {"tests/test_sums.py": None})
+    assert (found.holding, found.seconds, found.not_run) == (0, 0, ())
+    assert [each.name for each in found.removed] == ["test_adds"]
 
 
 async def test_a_test_that_was_taken_away_and_fails_is_lost(earlier: Earlier) -> None:
@@ -269,7 +276,10 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
     ),
     "a helper is honest": (
         {**PROGRAM, **CHECKS, "tests/test_a.py": HELPED},
-        {"tests/checks.py": "def check(a, b):\n    assert a is not None\n"},
+        {
+            "sums.py": f"{PROGRAM['sums.py']}# Still.\n",
+            "tests/checks.py": "def check(a, b):\n    assert a is not None\n",
+        },
         {},
     ),
     "a conftest deselects": (
@@ -372,12 +382,12 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
             "tests/test_a.py": "from sums import add\n\n\nclass TestSums:\n    def test_adds(self):\n        assert add(2, 2) == 4\n",
             "tests/test_b.py": "from tests.test_a import TestSums\n\n\nclass TestMore(TestSums):\n    pass\n",
         },
-        {"tests/test_a.py": None, "tests/test_b.py": None},
+        {"sums.py": f"{PROGRAM['sums.py']}# Still.\n", "tests/test_a.py": None, "tests/test_b.py": None},
         {},
     ),
     "it failed before": (
         {**BROKEN, "pyproject.toml": PROGRAM["pyproject.toml"], "tests/test_a.py": TEST},
-        {"tests/test_a.py": None},
+        {"sums.py": f"{BROKEN['sums.py']}# Still.\n", "tests/test_a.py": None},
         {"test_adds": "unknown"},
     ),
     "flaky before": (
