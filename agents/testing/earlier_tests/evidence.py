@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from agents.testing.absence import find_lack
 from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.culprits import CulpritSearch
 from agents.testing.earlier_tests.gone import GoneNames, name_for_people
@@ -427,9 +428,13 @@ class Collector:
         self.not_run += [*list_causes(NOT_LOADED_BEFORE, once.loading), *list_causes(NOT_LOADED, now)]
         skipped = [each for each in unknown if each.passed_before and _is(each.case, CaseOutcome.skipped)]
         flaky = [each for each in unknown if each.passed_before and each.case is not None and each not in skipped]
-        before = [each for each in unknown if not each.passed_before and _is_bad(once.cases.get(each.id))]
-        counted = ((SKIPPED, skipped), (FLAKY, flaky), (FAILED_BEFORE, before))
+        counted = ((SKIPPED, skipped), (FLAKY, flaky))
         self.not_run += [name_count(len(found), *texts) for texts, found in counted if found]
+        red = (once.cases[each.id] for each in unknown if not each.passed_before and _is_bad(once.cases.get(each.id)))
+        lacks = Counter(find_lack(f"{case.details}\n{case.message}") for case in red)
+        self.not_run += [
+            name_count(count, *FAILED_BEFORE).format(lack and f", as {lack}") for lack, count in lacks.items()
+        ]
 
 
 async def confirm(

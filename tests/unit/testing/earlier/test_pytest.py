@@ -670,11 +670,21 @@ async def test_tests_that_did_not_run_before_are_told(earlier: Earlier) -> None:
     assert "tests/test_a.py could not be run on the code of before" in " ".join(found.not_run)
 
 
+async def test_what_failed_before_for_want_of_a_network_is_told_apart(earlier: Earlier) -> None:
+    reach = "\n\ndef test_reaches():\n    import socket\n    socket.create_connection(('{}', 80))\n"
+    text = TEST + reach.format("somewhere.example") + reach.format(0).replace("reaches", "fails").replace("80", "'a'")
+    found = await earlier({**PROGRAM, "tests/test_a.py": text}, {**BROKEN, "tests/test_a.py": TEST})
+    assert set(found.not_run) == {
+        "1 test failed before the change, too, as a network or a server is missing where Forge runs tests.",
+        "1 test failed before the change, too.",
+    }
+
+
 async def test_one_cause_is_one_line_with_its_remedy(earlier: Earlier) -> None:
     tests = dict.fromkeys(("tests/test_a.py", "tests/test_b.py", "tests/test_c.py"), f"import not_there\n{TEST}")
     found = await earlier({**PROGRAM, **tests}, {**BROKEN, **dict.fromkeys(tests)})
     assert found.not_run == snapshot(
         (
-            "tests/test_a.py and 2 more files could not be run on the code of before: ModuleNotFoundError: No module named 'not_there'. If that is missing here, `commands.setup` in .github/forge.yml installs what tests need.",
+            "tests/test_a.py and 2 more files could not be run: `not_there` is missing where Forge runs tests. What tests need is installed by `commands.setup` in .github/forge.yml, which reaches a registry with `commands.network: true`.",
         )
     )
