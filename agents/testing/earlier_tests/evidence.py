@@ -218,8 +218,8 @@ class Collector:
                 *named,
                 *(name for name in missing if re.search(rf"(?<!\w){re.escape(shorten(name))}(?!\w)", code)),
             )
-            if here is None and path in self._loading and not named:
-                named = tuple(name for name in missing if _is_whole(name, missing))
+            if here is None and path in self._loading and not named and len(missing) == 1:
+                named = (*missing,)  # it cannot be loaded at all for want of this
         return replace(found, gone=name_for_people(tuple(dict.fromkeys(named))), is_named_gone=bool(named))
 
     async def _find_places(self, evidence: Sequence[TestEvidence], gone: GoneNames) -> list[TestEvidence]:
@@ -367,7 +367,10 @@ class Collector:
         blind -= {name for name, found in better.items() if found is not None}
         evidence = [better.get(each.id) or each for each in evidence]
         known = {*once.cases, *twice.cases, *once.loading, *twice.loading}
-        untried = {each.id for each in evidence if each.id in asked and not known & {asked[each.id], *_name_all(each)}}
+        named = {
+            each.id: {place, *(case.id for case in each.now)} for each in evidence if (place := asked.get(each.id))
+        }
+        untried = {name for name, places in named.items() if not known & places}
         telling = {_find_row(asked_id) for asked_id in asked.keys() - blind - untried} - {None}
         return [
             replace(
@@ -478,10 +481,6 @@ def _find_file(found: TestEvidence) -> str | None:
     return found.after.path if found.after is not None else next((case.path for case in found.now), None)
 
 
-def _name_all(found: TestEvidence) -> set[str]:
-    return {case.id for case in found.now}
-
-
 def _has_changed(found: TestEvidence) -> bool:
     return judge(found).outcome is EarlierOutcome.changed and not found.gone
 
@@ -514,11 +513,6 @@ def _find_obstacle(
 def _count_rows(cases: Iterable[str]) -> Counter[str]:
     """How many rows each test has whose rows only have numbers."""
     return Counter(test for test in map(find_numbered, cases) if test is not None)
-
-
-def _is_whole(name: str, missing: Iterable[str]) -> bool:
-    """Whether a file cannot be loaded at all for want of this: it is the only thing that is missing."""
-    return len(list(missing)) == 1 and bool(name)
 
 
 def _find_row(name: str) -> tuple[str, str] | None:
