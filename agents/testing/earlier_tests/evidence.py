@@ -367,10 +367,8 @@ class Collector:
         blind -= {name for name, found in better.items() if found is not None}
         evidence = [better.get(each.id) or each for each in evidence]
         known = {*once.cases, *twice.cases, *once.loading, *twice.loading}
-        named = {
-            each.id: {place, *(case.id for case in each.now)} for each in evidence if (place := asked.get(each.id))
-        }
-        untried = {name for name, places in named.items() if not known & places}
+        open_ = [each for each in evidence if each.id in asked]
+        untried = {each.id for each in open_ if not known & {asked[each.id], *(case.id for case in each.now)}}
         telling = {_find_row(asked_id) for asked_id in asked.keys() - blind - untried} - {None}
         return [
             replace(

@@ -88,7 +88,7 @@ async def test_a_test_that_still_fails_is_seen_by_everybody(earlier: Earlier) ->
 
 
 def name(found: EarlierTests) -> dict[str, str]:
-    blind = {each.id for each in found.blind}
+    blind = {each.id for each in found.changed if each.is_blind}
     told = {each.id: "blind" if each.id in blind else each.outcome.value for each in found.tests}
     told |= {each.id: "meant" for each in found.changed if each.culprits}
     return {name.partition("::")[2]: outcome for name, outcome in told.items()}
