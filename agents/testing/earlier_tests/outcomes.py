@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from agents.testing.absence import find_lack
 from agents.testing.earlier_tests.choice import is_script
-from agents.testing.earlier_tests.names import misfits_call
+from agents.testing.earlier_tests.names import find_deprecation, misfits_call
 from agents.testing.earlier_tests.texts import (
     Difference,
     Version,
@@ -314,6 +314,8 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
         )
         is_rewritten = fate is Fate.rewritten and is_other
         return (EarlierOutcome.changed, difference) if is_rewritten else (EarlierOutcome.gone, none)
+    if warning := find_deprecation(found.output):  # the program says itself that this is to go
+        return EarlierOutcome.changed, replace(difference, now=difference.now or (warning,))
     match fate:
         case Fate.removed | Fate.unreached | Fate.hushed | Fate.skipped:
             return EarlierOutcome.lost, none

@@ -463,6 +463,14 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         {**PROGRAM, "tests/test_a.py": TEST},
         {"test_adds": "changed"},
     ),
+    "what is deprecated now, where warnings are errors, and its test is taken away": (
+        {**PROGRAM, "pytest.ini": "[pytest]\nfilterwarnings = error\n", "tests/test_a.py": MORE},
+        {
+            "sums.py": "import warnings\n\n\ndef add(a, b):\n    if a > 1:\n        warnings.warn('add less', DeprecationWarning)\n    return a + b\n",
+            "tests/test_a.py": MORE.replace(TEST.partition("\n\n\n")[2] + "\n\n", ""),
+        },
+        {"test_adds": "changed"},
+    ),
     "a warning is gone that others still give": (
         {
             **PROGRAM,
