@@ -180,7 +180,7 @@ async def test_a_test_that_goes_with_its_code_is_one_line(story: Story) -> None:
 
 async def test_a_test_that_passes_wherever_it_is_is_one_line(story: Story) -> None:
     moved = {"tests/test_shop.py": None, "tests/unit/test_shop.py": TEST}
-    pull, _, _ = await propose(story, {"shop.py": f"{CODE}# Still.\n", **moved})
+    pull, _, _ = await propose(story, {"README.md": "# Shop\n", **moved})
     check = find_check(story, pull)
     assert (check.conclusion, check.title) == ("success", "No findings")
     assert read_section(check) == "- 2 tests of before pass on the new code."

@@ -149,12 +149,8 @@ _MINITEST_LETTERS = {
 _TEST_UNIT_GROUP = re.compile(r"( *)(\S.*): ")
 _TEST_UNIT_TEST = re.compile(r"( *)(\S.*?):\t+(.*)")
 _TEST_UNIT_END = re.compile(r": \(\d+\.\d+\)$")
-_TEST_UNIT_KINDS = {
-    "Failure": CaseOutcome.failed,
-    "Error": CaseOutcome.error,
-    "Pending": CaseOutcome.skipped,
-    "Omission": CaseOutcome.skipped,
-}
+_UNSETTLED = dict.fromkeys(("Pending", "Omission"), CaseOutcome.skipped)
+_TEST_UNIT_KINDS = _UNSETTLED | {"Failure": CaseOutcome.failed, "Error": CaseOutcome.error}
 _Printed = tuple[dict[str, CaseOutcome], Mapping[str, list[str]]]
 """How each test ended, and what it printed, both by its group, ``#`` and its name."""
 
