@@ -86,7 +86,7 @@ async def check(
         paths=change.paths,
         findings=findings,
         layers=checked.layers,
-        not_looked_at=locks.drop_compared(change.not_looked_at),
+        not_looked_at=(*locks.drop_compared(change.not_looked_at), *checked.not_read),
         sandbox=toolbox.containment,
         risk=await asyncio.to_thread(assess, change, findings, author, sensitive, silencing, has_tests, impacts),
         touched=touched,
