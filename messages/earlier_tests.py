@@ -167,8 +167,9 @@ def _render_table(heading: str, changed: Sequence[EarlierTest]) -> str:
     folded: dict[object, list[EarlierTest]] = {}  # of one cause
     told: dict[object, str] = {}
     for each in changed:
-        gone = "removed with its code" if each.culprits else "removed" if each.fate is Fate.removed else ""
-        now = gone if gone and not each.now else _cell(each, each.now, each.head_path, each.head_line)
+        gone = "removed with its code" if each.culprits else "removed"
+        is_gone = not each.now and bool(each.culprits or each.demanded or each.fate is Fate.removed)
+        now = gone if is_gone else _cell(each, each.now, each.head_path, each.head_line)
         where = f"<br>for {', '.join(map(inline_path, each.culprits))}" if each.culprits else ""
         cells = f"{_name_shared(each)} | {_cell(each, each.demanded, each.path, each.line)} | {now}{where} |"
         cause = (each.culprits, each.now) if each.culprits else cells
@@ -234,10 +235,8 @@ def _list_removed(earlier: EarlierTests) -> list[str]:
     named = ", ".join(f"{inline_code(each.name, 120)} ({inline_path(each.path, 160)})" for each in earlier.removed)
     rest = earlier.removed_count - len(earlier.removed)
     more = f" and {rest:,} more" if rest > 0 else ""
-    they = "it" if earlier.removed_count == 1 else "they"
-    return [
-        f"Removes {name_count(earlier.removed_count, 'test', 'tests')}: {named}{more}; {they} could not be run here."
-    ]
+    them = "it" if earlier.removed_count == 1 else "them"
+    return [f"Removes {name_count(earlier.removed_count, 'test', 'tests')}: {named}{more}; Forge did not run {them}."]
 
 
 def _name(tests: Sequence[EarlierTest]) -> str:

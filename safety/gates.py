@@ -20,7 +20,7 @@ from safety.gate_requests import (
     request_destructive,
     request_false_positive,
 )
-from safety.protected_files import select_asked
+from safety.protected_files import explain_protection, select_asked
 from safety.review_decision import CONCLUSIONS, decide, explain_exposed, raise_confirmed
 
 OF_OTHER_PHASES = frozenset(STANDARD_GATES) - {
@@ -346,12 +346,12 @@ def _request_protected(review: Review, paths: Sequence[str], configuration: Conf
     known = review.protected if review.protected and {*touched} <= {*review.protected.paths} else None
     if not touched or (known and review.kept_approval):
         return []
-    children = tuple(Reason(code="path", text=path) for path in touched[:20])
+    children = tuple(Reason(code="path", text=f"{path} ({explain_protection(path)})") for path in touched[:20])
     noun = "path" if len(touched) == 1 else "paths"
     reason = Reason(
         code="paths.protected", text=f"{len(touched)} protected {noun} changed", value=len(touched), children=children
     )
-    prompt = "This changes protected files, which control what runs and who may do what. Approve if that is intended."
+    prompt = "This changes protected files, for the reasons below. Approve if that is intended."
     subject = digest(*touched) if known is None else digest_subject(known)
     return [
         build_request("protected_paths", Phase.review, subject, prompt, [reason], configuration, has_follower=False)

@@ -297,6 +297,7 @@ PROTECTED = _fold(pattern for row in TABLE for pattern in row.patterns)
 """Folded globs of all of them: agents are kept from these, and a plan that names one is of high risk."""
 
 _ANY = join_patterns(PROTECTED)
+_ON_PUSH = join_patterns(_fold(pattern for row in TABLE if row.why == _BEFORE_REVIEW for pattern in row.patterns))
 _ASKED = join_patterns(_fold(pattern for row in TABLE if row.asks for pattern in row.patterns))
 
 
@@ -325,6 +326,20 @@ def decides_about_runs(path: str) -> bool:
     """Whether a file of this name decides what is run or who may do what, so that its change is never of low risk."""
     folded = fold_path(path)
     return _ANY.fullmatch(folded) is not None or _is_of_unknown_program(folded)
+
+
+def runs_on_push(path: str) -> bool:
+    """Whether CI, or another service, does what this file says as soon as a branch is pushed."""
+    return _ON_PUSH.fullmatch(fold_path(path)) is not None
+
+
+def explain_protection(path: str) -> str:
+    """What reads a file that asks ``protected_paths``, and what that does with it."""
+    folded = fold_path(path)
+    row = next((row for row in TABLE if row.asks and matches(folded, _fold(row.patterns))), None)
+    if row is not None:
+        return f"{row.reader}: {row.runs}"
+    return "hidden settings of an unknown program" if _is_of_unknown_program(folded) else "named in `paths.protected`"
 
 
 def select_asked(paths: Sequence[str], configured: Sequence[str]) -> list[str]:

@@ -190,31 +190,31 @@ def _find_unread(
     number, left = len(unread.paths), len(unread.paths) - _NAMED
     ran = sum(tool.files > 0 and tool.problem is None for layer in layers for tool in layer.tools)
     found = f"{'Nothing else' if findings else 'Nothing'} was found by {ran} tool{'' if ran == 1 else 's'}"
-    which = _count_unread(unread.paths)
+    which = _count_unread(unread)
     nobody = f"no linter read {which}, and no model is set up" if unread.lacks_model else f"{_NEITHER} {which}"
     text = f"{found}; {nobody}"
-    paths = sorted(unread.paths, key=lambda path: _KINDS.index(_find_kind(path)))
+    paths = sorted(unread.paths, key=lambda path: _KINDS.index(_find_kind(path, unread.scripts)))
     why = {each.path: f": {each.reason}" for each in reversed(not_looked_at)}
     named = [Reason(code="unread", text=f"{path}{why.get(path, '')}") for path in paths[:_NAMED]]
     more = [Reason(code="unread", text=f"and {left:,} more")] if left > 0 else []
     return (Reason(code=UNREAD, text=text, value=number, children=(*named, *more)),)
 
 
-def _count_unread(paths: Sequence[str]) -> str:
+def _count_unread(unread: Unread) -> str:
     """How many files of each kind there are, such as "2 files of source and 1 lock file"."""
-    numbers = Counter(map(_find_kind, paths))
+    numbers = Counter(_find_kind(path, unread.scripts) for path in unread.paths)
     told = [f"{numbers[kind]:,} {kind[numbers[kind] > 1]}" for kind in _KINDS if numbers[kind]]
     return " and ".join(filter(None, (", ".join(told[:-1]), told[-1])))
 
 
-def _find_kind(path: str) -> tuple[str, str]:
+def _find_kind(path: str, scripts: Sequence[str]) -> tuple[str, str]:
     if is_manifest(path):
         return _LIST
     if is_lock(path):
         return _LOCK
     if instructs_models(path) and not is_source(path):
         return _OBEYED
-    return _SOURCE if is_program(path) else _REST
+    return _SOURCE if path in scripts or is_program(path) else _REST
 
 
 def _find_unthought(

@@ -10,6 +10,7 @@ from domain.review.changes import Change, TouchedFile
 from domain.review.findings import RawFinding, Severity
 from domain.review.reading import Impact
 from domain.review.review import ACTING, BEHAVIOUR, LayerReport, Risk, RiskLevel, RiskPart
+from safety.protected_files import runs_on_push
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ _AREAS = (
     _area(
         "access",
         10,
-        "Touches authentication, permissions, cryptography or payments",
+        "Named like code for authentication, permissions, cryptography or payments",
         _match_glob(
             r"^(?!docs?/|.*\.(md|rst|txt|in|lock|po|svg|png)$).*"
             r"(^|[/_.-])(o?auth[nz2]?|auth(enticat|ori[sz])\w*|login|session|permission\w*|crypt\w*|secrets?|passwords?"
@@ -58,11 +59,7 @@ _AREAS = (
         ),
     ),
     _area(
-        "pipeline",
-        8,
-        "Touches continuous integration",
-        _match_glob(r"^\.github/(workflows|actions)/|^\.gitlab-ci|Jenkinsfile$"),
-        guards=True,
+        "pipeline", 8, "Touches what runs on pushed branches, such as continuous integration", runs_on_push, guards=True
     ),
     _area("owners", 8, "Touches the rules for required reviewers", _match_glob(r"(^|/)CODEOWNERS$"), guards=True),
     _area(
@@ -76,7 +73,7 @@ _AREAS = (
     _area(
         "data",
         3,
-        "Touches how data is stored and read",
+        "Named like code that stores and reads data",
         _match_glob(
             rf"(^|/)(models?|schemas?|entit(y|ies)|repositor(y|ies)|dao|queries|serializers?)(/.*)?{_CODE}"
             rf"|(^|/)\w*(model|entity|repository|dao|serializer|mapper){_CODE}"
@@ -85,7 +82,7 @@ _AREAS = (
     _area(
         "entry",
         3,
-        "Touches where requests, commands or jobs come in",
+        "Named like code where requests, commands or jobs come in",
         _match_glob(
             r"(^|/)(routes?|routers?|controllers?|views?|handlers?|endpoints?|api|graphql|rest|servlets?|middlewares?"
             rf"|commands?|cli|cmd|jobs?|tasks?|workers?|hooks?)/[^/]+{_CODE}"
@@ -117,6 +114,12 @@ _HARMLESS = {
     Impact.document: "Only text for people",
     Impact.data: "Only data",
 }
+_PROGRAM = "May change what the program does"
+_TEST = "Changes tests, which run with what CI may do"
+_COMMENT = "Only comments, docstrings and layout, which tools may read"
+_TEXT = "Text that people or tools may act on, such as a link, a command or terms"
+_MOVED = "Only moved, with the same content"
+_ACTS = (_PROGRAM, _TEST, _COMMENT, _TEXT, _MOVED)
 
 _TESTED = 30  # new lines of source that need no test
 _NO_TESTS = ("__init__.py", "conftest.py")  # these files are among tests but are none
@@ -191,7 +194,7 @@ def _score_impacts(impacts: Mapping[str, Impact], moved: Collection[str]) -> Ite
 
     :param moved: files that have another name and the same content.
     """
-    acting = [path for path, each in impacts.items() if each.can_act]
+    acting = {path: each for path, each in impacts.items() if each.can_act}
     if acting:
         points = ACTING if Impact.behaviour in impacts.values() else 0
         yield RiskPart(code=BEHAVIOUR, points=points, text=_describe_behaviour(acting, moved))
@@ -201,23 +204,23 @@ def _score_impacts(impacts: Mapping[str, Impact], moved: Collection[str]) -> Ite
             yield RiskPart(code=f"harmless.{impact.value}", points=0, text=f"{_HARMLESS[impact]}: {_list_paths(paths)}")
 
 
-def _describe_behaviour(paths: Sequence[str], moved: Collection[str]) -> str:
-    renamed = [path for path in paths if path in moved]
-    documents = [path for path in paths if is_document(path) and path not in moved]
-    tests = [path for path in paths if is_test(path) and path not in {*documents, *moved}]
-    programs = [path for path in paths if path not in {*documents, *moved, *tests}]
-    told = [f"May change what the program does: {_list_paths(programs)}"] if programs else []
-    told += [f"Changes tests, which run with what CI may do: {_list_paths(tests)}"] if tests else []
-    told += [f"More than text for people, such as a command to run: {_list_paths(documents)}"] if documents else []
-    noun = "file" if len(renamed) == 1 else "files"
-    told += [f"Only moved, with the same content: {len(renamed):,} {noun} ({_list_paths(renamed)})"] if renamed else []
-    return ". ".join(told)
+def _describe_behaviour(acting: Mapping[str, Impact], moved: Collection[str]) -> str:
+    paths = {text: [path for path, each in acting.items() if _name_act(path, each, moved) == text] for text in _ACTS}
+    return ". ".join(f"{text}: {_list_paths(named)}" for text, named in paths.items() if named)
+
+
+def _name_act(path: str, impact: Impact, moved: Collection[str]) -> str:
+    if path in moved:
+        return _MOVED
+    if impact is Impact.comment:
+        return _COMMENT
+    return _TEXT if is_document(path) else _TEST if is_test(path) else _PROGRAM
 
 
 def _score_size(change: Change, impacts: Mapping[str, Impact]) -> Iterator[RiskPart]:
     """How much is changed, and in how many files, beside tests and what cannot change the program."""
     weighing = [
-        each for each in change.files if impacts.get(each.path, Impact.behaviour).can_act and not is_test(each.path)
+        each for each in change.files if impacts.get(each.path, Impact.behaviour).is_logic and not is_test(each.path)
     ]
     lines, files = sum(each.additions + each.deletions for each in weighing), len(weighing)
     if points := next((points for above, points in _SIZES if lines > above), 0):

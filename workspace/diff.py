@@ -211,11 +211,11 @@ def _body(lines: Sequence[bytes], at: int, old_left: int, new_left: int) -> tupl
     return body, at
 
 
-def to_touched(entry: Entry, lines: int | None, *, may_run: bool) -> TouchedFile:
+def to_touched(entry: Entry, lines: int | None, *, may_run: bool, is_script: bool = False) -> TouchedFile:
     """The name of an entry and how much it changes.
 
     :param lines: how many lines it adds and removes, if they were counted.
-    :param may_run: it brings something that may run; see ``TouchedFile``.
+    :param may_run: it brings something that may run; see ``TouchedFile``, as for ``is_script``.
     """
     is_same = entry.old_blob is not None and entry.old_blob == entry.new_blob
     return TouchedFile(
@@ -224,6 +224,7 @@ def to_touched(entry: Entry, lines: int | None, *, may_run: bool) -> TouchedFile
         is_gone=entry.letter == "D",
         lines=0 if is_same else lines,
         may_run=may_run,
+        is_script=is_script,
     )
 
 

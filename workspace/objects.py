@@ -376,8 +376,9 @@ def _change(
         additions=sum(file.additions for file in files),
         deletions=sum(file.deletions for file in files),
         touched=tuple(
-            to_touched(entry, lines.get(entry.path), may_run=adds_runnable(entry, script=entry.path in scripts))
+            to_touched(entry, lines.get(entry.path), may_run=adds_runnable(entry, script=script), is_script=script)
             for entry in entries
+            for script in [entry.path in scripts]
         ),
     )
 

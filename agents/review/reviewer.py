@@ -86,7 +86,7 @@ async def check(
         paths=change.paths,
         findings=findings,
         layers=checked.layers,
-        not_looked_at=locks.drop_compared(change.not_looked_at),
+        not_looked_at=(*locks.drop_compared(change.not_looked_at), *checked.not_read),
         sandbox=toolbox.containment,
         risk=await asyncio.to_thread(assess, change, findings, author, sensitive, silencing, has_tests, impacts),
         touched=touched,
@@ -100,7 +100,7 @@ async def check(
 
 def _list_behaviour(touched: Sequence[TouchedFile], impacts: Mapping[str, Impact]) -> tuple[str, ...]:
     """The source that may change what the program does, and the tests that are gone."""
-    return tuple(each.path for each in touched if (each.may_run or _is_gone_test(each)) and impacts[each.path].can_act)
+    return tuple(each.path for each in touched if (each.may_run or _is_gone_test(each)) and impacts[each.path].is_logic)
 
 
 def _is_gone_test(file: TouchedFile) -> bool:
@@ -137,7 +137,11 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
     told = deleted if model.read else set[str]()  # a model is told what is gone
     logic = tuple(path for path in checked.behaviour if path not in {*model.read, *unread, *told})
     gone = tuple(path for path in logic if path in deleted)
-    nobody = Unread(paths=unread, logic=logic, gone=gone, then=checked.if_unread, lacks_model=not model.is_set_up)
+    scripts = tuple(each.path for each in touched if each.is_script and each.path in unread)
+    lacks_model = not model.is_set_up
+    nobody = Unread(
+        paths=unread, logic=logic, scripts=scripts, gone=gone, then=checked.if_unread, lacks_model=lacks_model
+    )
     held_for = checked.only_for if checked.is_shared else ""
     verdict = decide(findings, risk, layers, not_looked_at, unread=nobody, held_for=held_for)
     return Review(

@@ -27,8 +27,13 @@ _BREAKS = re.compile(r"\r(?!\n)|[\x00-\x08\v\f\x0e-\x1f\x85\u2028\u2029]")
 _SPELLED = re.compile(r"\\u+00[0-7][0-9a-f]", re.IGNORECASE)
 _SPELLING = frozenset({"java", "kotlin", "scala"})
 """Languages that may read an escape such as ``\\u000a`` before anything else, so that it ends a comment."""
+_INSTRUCTS = re.compile(
+    r"\W*[a-z][\w.-]*\s*(?:=|:(?!//|:))|\W*(?:-\*-|#\s*///|\+\w|@[\w\.]+\()|(?:#+|//[/!]?|--|;+|%+|/\*+)[^\s/*#-]"
+)
+"""How a line of a comment begins that more than linters obey: ``//go:build``, ``# coding: utf-8``, ``@Route(``."""
 _IS_OUTPUT = re.compile(r"^\W*(unordered )?output:", re.IGNORECASE)
 """A comment that says what an example of Go prints: its test compares that."""
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _KEEPS_BLANK_LINES = re.compile(r"[|>]\d?\+")
 
 _NESTING = 100  # levels that are read; deeper ones act for certain
@@ -57,6 +62,8 @@ _HEADER = re.compile(
 )
 _YEARS = re.compile(r"\b(19|20)\d\d\b|[,–-]")
 _MESSAGE = re.compile(r'(?:msg(?:id|str|ctxt|id_plural)(?:\[\d\])? )?"(.*?)(?:\\n)?"|#.*')
+_ITEM = re.compile(r"(?:[-*+•]|\d+[.)])\s(?!.*::)")
+"""How a point of a list begins, whose next lines are indented and no code."""
 _DELIMITER = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|={4,}|_{4,}|\*{4,}|`{3,}|~{3,})\s*")
 
 
@@ -170,7 +177,8 @@ def _list_in_text(lines: Sequence[str], *, is_delimited: bool) -> Iterator[str]:
     paragraph: list[str] = []
     for line in [*lines, ""]:
         found = _DELIMITER.fullmatch(line) if is_delimited else None
-        is_inside = delimiter is not None or found is not None or line[:1] in {" ", "\t"}
+        is_item = bool(paragraph) and _ITEM.match(paragraph[0]) is not None
+        is_inside = delimiter is not None or found is not None or (line[:1] in {" ", "\t"} and not is_item)
         if found and delimiter in {None, found[1]}:
             delimiter = None if delimiter else found[1]
         if is_inside or (not line.strip() and delimiter):
@@ -205,7 +213,9 @@ def find_impact(language: str, base: str | None, head: str) -> Impact:
 
     :param language: a value of :data:`agents.syntax.languages.LANGUAGES`.
     :param base: its text before; None for a new file.
-    :returns: ``behaviour`` unless it is certain that the program stays as it was. What cannot be parsed is not.
+    :returns: ``layout`` if it is certain that the program stays as it was, and no tool obeys its comments; ``comment``
+        if so does all but docstrings that it does not read, and comments that give no instructions; else, and if it
+        cannot be parsed, ``behaviour``.
     """
     if base is None or base.startswith("\ufeff") != head.startswith("\ufeff"):
         return Impact.behaviour
@@ -217,9 +227,13 @@ def find_impact(language: str, base: str | None, head: str) -> Impact:
     before, after = parse(base, language), parse(head, language)
     if before is None or after is None or before.errors or after.errors:
         return Impact.behaviour
-    is_same = _is_same_program(language, base, head, before, after)
-    is_obeyed = is_same and (_has_directives(before, language) or _has_directives(after, language))
-    return Impact.layout if is_same and not is_obeyed else Impact.behaviour
+    if not _is_same_program(language, base, head, before, after):
+        return Impact.behaviour
+    if _list_instructions(before, language) != _list_instructions(after, language):
+        return Impact.behaviour
+    has_same_docs = language != "python" or _read_python(base) == _read_python(head)
+    is_obeyed = _has_directives(before) or _has_directives(after)
+    return Impact.layout if has_same_docs and not is_obeyed else Impact.comment
 
 
 def _hides(text: str, language: str) -> bool:
@@ -241,7 +255,7 @@ def _is_same_program(language: str, base: str, head: str, before: ParsedSource, 
     if language == "json":
         return not before.comments + after.comments and _read_json(base) == _read_json(head)
     if language == "python":
-        return _read_python(base) == _read_python(head)
+        return _read_python(base, is_bare=True) == _read_python(head, is_bare=True)
     return before.tree.signature == after.tree.signature and [*_list_lines(before.tree)] == [*_list_lines(after.tree)]
 
 
@@ -258,10 +272,17 @@ def _read_json(text: str) -> object:
         return text
 
 
-def _read_python(text: str) -> str:
-    """:returns: what Python makes of it; the text itself if this one cannot read it."""
+def _read_python(text: str, *, is_bare: bool = False) -> str:
+    """What Python makes of it; the text itself if this one cannot read it.
+
+    :param is_bare: without docstrings, where the program does not read them.
+    """
     try:
-        return ast.dump(ast.parse(text))
+        tree = ast.parse(text)
+        for node in ast.walk(tree) if is_bare and "__doc__" not in text else ():
+            if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+                del node.body[0]
+        return ast.dump(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
 
@@ -280,13 +301,24 @@ def _list_lines(tree: SyntaxNode) -> Iterator[list[str]]:
         yield line
 
 
-def _has_directives(parsed: ParsedSource, language: str) -> bool:
+def _list_comments(parsed: ParsedSource) -> list[tuple[int, str]]:
+    """Each line of a comment, after its place."""
+    both = zip(parsed.places, parsed.comments, strict=True)
+    return [(place, line.strip()) for place, comment in both for line in comment.split("\n")]
+
+
+def _list_instructions(parsed: ParsedSource, language: str) -> list[tuple[int, str]]:
+    """The lines of comments that a compiler or a program may obey."""
+    lines = _list_comments(parsed)
+    is_run = language == "go" and any(node.text == '"C"' for node in parsed.tree.walk())  # as a program in C
+    is_compared = language == "go" and any(_IS_OUTPUT.search(line) for _, line in lines)  # with what an example prints
+    return [each for each in lines if is_run or is_compared or _INSTRUCTS.match(each[1])]
+
+
+def _has_directives(parsed: ParsedSource) -> bool:
     """Whether any comment may be obeyed: all that is no prose.
 
     What stands between such a comment and what it is about, blank lines and other comments too, decides for some tools
     whether it counts.
     """
-    lines = [line.strip() for comment in parsed.comments for line in comment.split("\n")]
-    is_run = language == "go" and any(node.text == '"C"' for node in parsed.tree.walk())  # as a program in C
-    is_compared = language == "go" and any(map(_IS_OUTPUT.search, lines))  # with what an example prints
-    return is_run or is_compared or not all(is_sentence(_SIGN.sub("", line)) for line in lines)
+    return not all(is_sentence(_SIGN.sub("", line)) for _, line in _list_comments(parsed))

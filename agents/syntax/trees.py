@@ -72,11 +72,13 @@ class ParsedSource:
 
     :param tree: without comments.
     :param comments: every comment, in order.
+    :param places: how many names and keywords stand before each comment.
     :param errors: lines that the grammar could not read, or in which it missed something; from 1.
     """
 
     tree: SyntaxNode
     comments: tuple[str, ...]
+    places: tuple[int, ...]
     errors: tuple[int, ...]
 
 
@@ -93,7 +95,7 @@ def parse(text: str, language: str) -> ParsedSource | None:
         tree = reader.build(root, root.range(), 0)
     except _TooDeep:
         return None
-    return ParsedSource(tree, tuple(reader.comments), tuple(dict.fromkeys(reader.errors)))
+    return ParsedSource(tree, tuple(reader.comments), tuple(reader.places), tuple(dict.fromkeys(reader.errors)))
 
 
 class _Reader:
@@ -101,6 +103,8 @@ class _Reader:
 
     def __init__(self) -> None:
         self.comments: list[str] = []
+        self.places: list[int] = []
+        self.words = 0
         self.errors: list[int] = []
 
     def build(self, node: SgNode, place: Range, depth: int) -> SyntaxNode:
@@ -117,6 +121,7 @@ class _Reader:
             self.errors.append(start)
         if not children or _WHOLE.search(kind):
             self._find_errors(children)
+            self.words += node.text().isidentifier()
             return SyntaxNode(kind, node.text(), start, end)
         places = [child.range() for child in children]
         kept = [self._keep(*pair, depth) for pair in zip(children, places, strict=True)]
@@ -127,6 +132,7 @@ class _Reader:
         kind = child.kind()
         if "comment" in kind:
             self.comments.append(child.text())
+            self.places.append(self.words)
             return None
         return None if kind in _LAYOUT else self.build(child, place, depth + 1)
 

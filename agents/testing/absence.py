@@ -51,6 +51,10 @@ _NO_HOST = (
     r"|[Nn]etwork is unreachable|Unknown host|UnknownHostException|EAI_AGAIN|ENOTFOUND|ECONNREFUSED|no such host"
     r"|dns error|[Cc]onnection refused|unable to resolve host|Failed to establish a new connection|curl error (6|7)\b"
 )
+_LACKED = re.compile(
+    r"(?:No module named |Cannot find (?:module|package) |cannot load such file -- |can't find crate for |linker (?=`)"
+    r"|provides package |cannot find package |(?:exec: |C compiler |Class )(?=\"))[\"'`]?(?P<name>[\w@][\w@./+\\-]*)"
+)
 _PACKAGE = r"(?P<name>(@[\w.-]+(/|%2[fF]))?[\w.-]+)"
 _SIGNS = (
     # npm and npx, pnpm, yarn, corepack, node
@@ -164,6 +168,13 @@ def find_absence(result: CommandResult) -> Absence | None:
         told = _NOT_FOUND.search(output)
         return Absence(told["name"] if told else _find_program(result.line), result.line)
     return None
+
+
+def find_lack(output: str) -> str:
+    """What is missing where tests failed or could not be loaded, as they printed it; empty if nobody can tell."""
+    named = _LACKED.search(output)
+    what = f"`{named['name']}`" if named else "a network or a server" if re.search(_NO_HOST, output) else ""
+    return f"{what} is missing where Forge runs tests" if what else ""
 
 
 def _find_program(line: str) -> str:

@@ -205,7 +205,8 @@ class TouchedFile(Value):
 
     ``path`` is at head, or the old one of a deleted file, with odd
     characters escaped. ``lines`` counts added and removed ones;
-    None if unknown. ``may_run`` is true for new content that may run or decide what runs.
+    None if unknown. ``may_run`` is true for new content that may run or decide what runs, ``is_script`` for what begins
+    with ``#!`` at head.
     """
 
     path: str
@@ -213,6 +214,7 @@ class TouchedFile(Value):
     is_gone: bool = False
     lines: int | None = None
     may_run: bool = False
+    is_script: bool = False
 
     @property
     def has_new_content(self) -> bool:

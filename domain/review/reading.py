@@ -206,6 +206,7 @@ class Impact(StrEnum):
     layout = "layout"  # comments and spaces: the same program
     document = "document"  # people read it, nothing runs it
     data = "data"  # programs only show or store it
+    comment = "comment"  # comments, docstrings and layout: the same program, but tools may read them
     guide = "guide"  # people read it, and it may lead them on: a command, a link
     test = "test"  # a test that starts nothing, as far as its new lines tell
     behaviour = "behaviour"
@@ -213,4 +214,9 @@ class Impact(StrEnum):
     @property
     def can_act(self) -> bool:
         """Whether it may change what the program, CI or a person does."""
-        return self in {Impact.guide, Impact.test, Impact.behaviour}
+        return self not in {Impact.layout, Impact.document, Impact.data}
+
+    @property
+    def is_logic(self) -> bool:
+        """Whether it may do so by more than comments, docstrings and layout."""
+        return self.can_act and self is not Impact.comment

@@ -148,12 +148,14 @@ class Unread(Value):
 
     :param paths: neither a linter of its language nor a model read it.
     :param logic: a linter read it, and no model: it may change what the program does, and nobody thought about that.
+    :param scripts: those of ``paths`` that begin with ``#!``.
     :param gone: those of ``logic`` that are deleted tests.
     :param lacks_model: no model is set up.
     """
 
     paths: tuple[str, ...] = ()
     logic: tuple[str, ...] = ()
+    scripts: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     then: IfUnread = IfUnread.neutral
     lacks_model: bool = False

@@ -143,14 +143,6 @@ class EarlierTests(Value):
         """
         return (*self.lost, *(each for each in self.changed if each.is_blind or each.culprits))
 
-    @property
-    def blind(self) -> tuple[EarlierTest, ...]:
-        """Those of the changed whose other expectation holds on the code of before, too, so that it shows no change.
-
-        People widen a test for something new, or weaken it to hide a failure; running does not tell which.
-        """
-        return tuple(each for each in self.changed if each.is_blind)
-
 
 class BaseRun(Value):
     """How tests ended on the code they were written for, each time they ran: none failed, and nothing was lacking.

@@ -179,7 +179,8 @@ async def test_a_test_that_goes_with_its_code_is_one_line(story: Story) -> None:
 
 
 async def test_a_test_that_passes_wherever_it_is_is_one_line(story: Story) -> None:
-    pull, _, _ = await propose(story, {"tests/test_shop.py": None, "tests/unit/test_shop.py": TEST})
+    moved = {"tests/test_shop.py": None, "tests/unit/test_shop.py": TEST}
+    pull, _, _ = await propose(story, {"README.md": "# Shop\n", **moved})
     check = find_check(story, pull)
     assert (check.conclusion, check.title) == ("success", "No findings")
     assert read_section(check) == "- 2 tests of before pass on the new code."
@@ -199,7 +200,7 @@ async def test_tests_that_cannot_run_claim_nothing(story: Story, settings: str, 
     assert (check.conclusion, check.title) == ("neutral", UNTHOUGHT)
     why, removed = read_section(check).splitlines()
     assert said in why
-    assert removed == "- Removes 1 test: `test_total` (`tests/test_shop.py`); it could not be run here."
+    assert removed == "- Removes 1 test: `test_total` (`tests/test_shop.py`); Forge did not run it."
     assert story.gates(pull) == []
     story.pass_over(pull)
 

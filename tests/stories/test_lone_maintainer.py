@@ -28,7 +28,7 @@ async def test_who_is_alone_with_the_role_is_asked_in_one_place(story: Story) ->
 
 ===== Forge / review: action_required · Protected files wait for the approval of their author [Review again] =====
 - 1 protected path changed, and nobody but alice may approve that
-  - .github/forge.yml
+  - .github/forge.yml (Forge: gates, budgets, commands and what models are told)
 - Nothing was found by 3 tools; neither a linter nor a model read 1 file beside the source
   - .github/forge.yml
 
@@ -42,7 +42,7 @@ async def test_who_is_alone_with_the_role_is_asked_in_one_place(story: Story) ->
 | --- | --- |
 | +25 | May change what the program does: .github/forge.yml |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it: then a person is asked if the points besides those for a change of behaviour reach 18; here they are 0.
+Medium is 25 to 49, high 50 to 74, critical more. No model read it, so a person should. For the risk alone, the check waits for that person only if the points besides those for a change of behaviour reach 18; here they are 0.
 
 ### What ran
 
@@ -70,7 +70,7 @@ The version of this pull request takes effect only once it is on the default bra
 
 ===== Forge / gate: protected_paths: action_required · Waiting until TIME for alice [Approve] [Reject] [View] =====
 - 1 protected path changed
-  - .github/forge.yml
+  - .github/forge.yml (Forge: gates, budgets, commands and what models are told)
 
 `alice` made all of this change, and nobody else here has the role maintain, so nobody else is asked. Press **Approve**, or comment `/forge approve`. A push voids the question.\
 """)

@@ -35,6 +35,16 @@ async def test_what_nobody_read_is_never_approved(story: Story, level: int) -> N
     assert (pull.state, await list_actions(story), story.reviews(pull)) == ("open", [], [])
 
 
+@pytest.mark.parametrize(
+    ("line", "why"), [("print 'a'", ": written for Python 2, and ruff reads Python 3"), ("print('a'", "")]
+)
+async def test_why_no_linter_read_a_file_of_python_2(story: Story, line: str, why: str) -> None:
+    repository, alice, _ = await at_level(story, 0, files={"old.py": f"def show():\n    {line}\n"})
+    _, head = await open_pull_request(story, repository, alice, {"old.py": f"def show():\n    {line}\n    return 1\n"})
+    said = (story.check(repository, head).summary or "").replace("`", "")
+    assert f"  - old.py{why}\n" in said
+
+
 async def test_what_linters_alone_read_is_not_approved(story: Story) -> None:
     repository, alice, _ = await at_level(story, 4)
     pull, head = await open_pull_request(

@@ -85,7 +85,7 @@ The command goes through a shell, so any part that comes from outside can run ot
 | +6 | 1 finding of severity error |
 | +1 | 1 finding of severity warning |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it: then a person is asked if the points besides those for a change of behaviour reach 18; here they are 7.
+Medium is 25 to 49, high 50 to 74, critical more. No model read it, so a person should. For the risk alone, the check waits for that person only if the points besides those for a change of behaviour reach 18; here they are 7.
 
 ### What ran
 
@@ -179,7 +179,7 @@ An empty list divides by zero. Return 0 for it, or refuse it.
 | points | why |
 | --- | --- |
 | +25 | May change what the program does: billing/pay.py, shop/parcels.py |
-| +10 | Touches authentication, permissions, cryptography or payments: billing/pay.py |
+| +10 | Named like code for authentication, permissions, cryptography or payments: billing/pay.py |
 | +6 | 1 finding of severity error |
 | +4 | 133 changed lines that may matter |
 | +2 | 2 findings of severity warning |
@@ -231,10 +231,10 @@ As asked in the shop.
 ----- forge[bot] commented -----
 **Forge asks: protected_paths** · G-ID · head `SHA`
 
-This changes protected files, which control what runs and who may do what. Approve if that is intended.
+This changes protected files, for the reasons below. Approve if that is intended.
 
 - 1 protected path changed
-  - deploy/service.yml
+  - deploy/service.yml (named in `paths.protected`)
 
 | answer | what it does |
 | --- | --- |
@@ -267,7 +267,7 @@ This changes protected files, which control what runs and who may do what. Appro
 | +25 | May change what the program does: deploy/service.yml |
 | +1 | Touches the build or deployment of the software: deploy/service.yml |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it: then a person is asked if the points besides those for a change of behaviour reach 18; here they are 1.
+Medium is 25 to 49, high 50 to 74, critical more. No model read it, so a person should. For the risk alone, the check waits for that person only if the points besides those for a change of behaviour reach 18; here they are 1.
 
 ### What ran
 
@@ -285,10 +285,10 @@ Tools ran in PLACE.
 </details>
 
 ===== Forge / gate: protected_paths: action_required · Waiting until TIME for a person with the role maintain [Approve] [Reject] [View] =====
-This changes protected files, which control what runs and who may do what. Approve if that is intended.
+This changes protected files, for the reasons below. Approve if that is intended.
 
 - 1 protected path changed
-  - deploy/service.yml
+  - deploy/service.yml (named in `paths.protected`)
 
 How to answer, and who may: Forge's comment on #1.\
 """)
@@ -312,10 +312,10 @@ Decided on TIME, 20 minutes after it was asked.
 
 The run continues. Your words are kept with the decision.
 
-This changes protected files, which control what runs and who may do what. Approve if that is intended.
+This changes protected files, for the reasons below. Approve if that is intended.
 
 - 1 protected path changed
-  - deploy/service.yml
+  - deploy/service.yml (named in `paths.protected`)
 
 ----- alice commented · 👀 -----
 /forge approve
@@ -350,7 +350,7 @@ Thank you.
 | +25 | May change what the program does: deploy/service.yml |
 | +1 | Touches the build or deployment of the software: deploy/service.yml |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it: then a person is asked if the points besides those for a change of behaviour reach 18; here they are 1.
+Medium is 25 to 49, high 50 to 74, critical more. No model read it, so a person should. For the risk alone, the check waits for that person only if the points besides those for a change of behaviour reach 18; here they are 1.
 
 ### What ran
 

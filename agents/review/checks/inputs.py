@@ -68,6 +68,7 @@ _TYPE_COMMENT = re.compile(r"#[ \t]*type:(?![ \t]*ignore\b)([^\n]+)")
 _NAME = re.compile(r"\w+")
 # From Python 3.14 on these are two kinds of errors; a variable for the error is written in lower case.
 _NAMES_ERROR_IN_PYTHON_2 = re.compile(r"^[ \t]*except[ \t]+[\w.]+[ \t]*,[ \t]*[a-z_]\w*[ \t]*:", re.MULTILINE)
+_PRINTS_IN_PYTHON_2 = re.compile(r"^[ \t]*(?:print[ \t]+(?:>>|[\"'\w])|raise[ \t]+[\w.]+[ \t]*,)", re.MULTILINE)
 _ENCODING = re.compile(rb"coding[:=][ \t]*([-\w.]+)")
 _PLAIN = frozenset({"utf-8", "utf8", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1", "iso-latin-1"})
 
@@ -109,6 +110,11 @@ class CheckedFile:
     def is_of_python_2(self) -> Mapping[str, bool]:
         """For each side whether it names an error as only Python 2 does, so that its names are others, too."""
         return {side: _NAMES_ERROR_IN_PYTHON_2.search(text) is not None for side, text in self._texts.items()}
+
+    @property
+    def is_beyond_python_3(self) -> bool:
+        """Whether a file at head that does not parse is written for Python 2."""
+        return self.is_python and (self.is_of_python_2[HEAD] or _PRINTS_IN_PYTHON_2.search(self.head_text) is not None)
 
     @property
     def _texts(self) -> Mapping[str, str]:

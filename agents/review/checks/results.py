@@ -12,7 +12,7 @@ from agents.review.checks.fingerprints import add_fingerprints, drop_repetitions
 from agents.review.checks.inputs import CheckedFile, ToolReport
 from domain.github.pull_requests import DependencyChange
 from domain.paths import is_lock, is_manifest
-from domain.review.changes import Change, FileChange
+from domain.review.changes import Change, FileChange, SkippedFile
 from domain.review.findings import Finding, Layer, RawFinding, Severity, compute_secondary_fingerprint
 from domain.review.identity import list_bare
 from domain.review.review import LayerReport, ToolRun
@@ -22,6 +22,7 @@ from safety.containment import CodeOrigin
 Some = TypeVar("Some", bound=RawFinding)
 _GONE = -1
 _NEW = -2
+_OF_PYTHON_2 = "written for Python 2, and ruff reads Python 3"
 _VERSIONED = re.compile(r"\s*(?:- )?((?:(?:uses|image): *|FROM )[\w./-]+[@:]v?\d[\d.]*)(?:[ \t]+#.*)?\s*$")
 
 PER_FILE = 200  # of one tool
@@ -59,12 +60,14 @@ class CheckReport:
     :param findings: the most severe first.
     :param silencing: how many added lines silence a tool.
     :param read_by: path at head → the linters of its language that read it.
+    :param not_read: files that no linter could read, and why.
     """
 
     findings: tuple[Finding, ...]
     layers: tuple[LayerReport, ...]
     silencing: int = 0
     read_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    not_read: tuple[SkippedFile, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,10 @@ def build_result(
     layers = _add_suppressions(_build_layers(outcomes, not_compared), silenced, origin)
     layers = tuple(layer.model_copy(update={"cut": cut[layer.layer]}) for layer in layers)
     lines = suppressions.count_lines(silenced) if suppressions.is_honoured(origin) else 0
-    return CheckReport(kept, layers, lines, _map_readers(outcomes))
+    read_by = _map_readers(outcomes)
+    old = (each.path for each in files if each.path not in read_by and each.is_beyond_python_3)
+    not_read = tuple(SkippedFile(path=path, reason=_OF_PYTHON_2) for path in old)
+    return CheckReport(kept, layers, lines, read_by, not_read)
 
 
 def explain_not_compared(change: Change, dependencies: Sequence[DependencyChange] | None) -> str | None:

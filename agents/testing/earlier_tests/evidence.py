@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from agents.testing.absence import find_lack
 from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.culprits import CulpritSearch
 from agents.testing.earlier_tests.gone import GoneNames, name_for_people
@@ -217,8 +218,8 @@ class Collector:
                 *named,
                 *(name for name in missing if re.search(rf"(?<!\w){re.escape(shorten(name))}(?!\w)", code)),
             )
-            if here is None and path in self._loading and not named:
-                named = tuple(name for name in missing if _is_whole(name, missing))
+            if here is None and path in self._loading and not named and len(missing) == 1:
+                named = (*missing,)  # it cannot be loaded at all for want of this
         return replace(found, gone=name_for_people(tuple(dict.fromkeys(named))), is_named_gone=bool(named))
 
     async def _find_places(self, evidence: Sequence[TestEvidence], gone: GoneNames) -> list[TestEvidence]:
@@ -366,7 +367,8 @@ class Collector:
         blind -= {name for name, found in better.items() if found is not None}
         evidence = [better.get(each.id) or each for each in evidence]
         known = {*once.cases, *twice.cases, *once.loading, *twice.loading}
-        untried = {each.id for each in evidence if each.id in asked and not known & {asked[each.id], *_name_all(each)}}
+        open_ = [each for each in evidence if each.id in asked]
+        untried = {each.id for each in open_ if not known & {asked[each.id], *(case.id for case in each.now)}}
         telling = {_find_row(asked_id) for asked_id in asked.keys() - blind - untried} - {None}
         return [
             replace(
@@ -427,9 +429,13 @@ class Collector:
         self.not_run += [*list_causes(NOT_LOADED_BEFORE, once.loading), *list_causes(NOT_LOADED, now)]
         skipped = [each for each in unknown if each.passed_before and _is(each.case, CaseOutcome.skipped)]
         flaky = [each for each in unknown if each.passed_before and each.case is not None and each not in skipped]
-        before = [each for each in unknown if not each.passed_before and _is_bad(once.cases.get(each.id))]
-        counted = ((SKIPPED, skipped), (FLAKY, flaky), (FAILED_BEFORE, before))
+        counted = ((SKIPPED, skipped), (FLAKY, flaky))
         self.not_run += [name_count(len(found), *texts) for texts, found in counted if found]
+        red = (once.cases[each.id] for each in unknown if not each.passed_before and _is_bad(once.cases.get(each.id)))
+        lacks = Counter(find_lack(f"{case.details}\n{case.message}") for case in red)
+        self.not_run += [
+            name_count(count, *FAILED_BEFORE).format(lack and f", as {lack}") for lack, count in lacks.items()
+        ]
 
 
 async def confirm(
@@ -473,10 +479,6 @@ def _find_file(found: TestEvidence) -> str | None:
     return found.after.path if found.after is not None else next((case.path for case in found.now), None)
 
 
-def _name_all(found: TestEvidence) -> set[str]:
-    return {case.id for case in found.now}
-
-
 def _has_changed(found: TestEvidence) -> bool:
     return judge(found).outcome is EarlierOutcome.changed and not found.gone
 
@@ -509,11 +511,6 @@ def _find_obstacle(
 def _count_rows(cases: Iterable[str]) -> Counter[str]:
     """How many rows each test has whose rows only have numbers."""
     return Counter(test for test in map(find_numbered, cases) if test is not None)
-
-
-def _is_whole(name: str, missing: Iterable[str]) -> bool:
-    """Whether a file cannot be loaded at all for want of this: it is the only thing that is missing."""
-    return len(list(missing)) == 1 and bool(name)
 
 
 def _find_row(name: str) -> tuple[str, str] | None:

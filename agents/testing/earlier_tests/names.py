@@ -40,6 +40,7 @@ _MISSING = re.compile(
     re.VERBOSE,
 )
 _UNWARNED = re.compile(r"No warnings of type \(<class '([\w.]+)'|AssertionError: (\w+) not triggered")
+_DEPRECATED = re.compile(r"^E?\s*((?:\w+\.)*(?:\w*DeprecationWarning|FutureWarning): .+)", re.MULTILINE)
 _ARITY = re.compile(
     r"missing \d+ required (?:positional|keyword-only) argument|takes \d+ positional arguments? but|"
     r"wrong number of arguments|not enough arguments in call|too many arguments in call|"
@@ -69,6 +70,12 @@ def find_missing(output: str) -> tuple[str, ...]:
 def find_unwarned(output: str) -> tuple[str, ...]:
     """The kinds of warnings that an output misses, each once."""
     return tuple(dict.fromkeys(shorten(found[1] or found[2]) for found in _UNWARNED.finditer(output)))
+
+
+def find_deprecation(output: str) -> str:
+    """What an output says is deprecated, where a warning of that is an error; empty if it says so of nothing."""
+    found = _DEPRECATED.search(output)
+    return found[1].strip() if found else ""
 
 
 def misfits_call(output: str) -> bool:

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from agents.testing.absence import find_lack
 from agents.testing.earlier_tests.choice import is_script
-from agents.testing.earlier_tests.names import misfits_call
+from agents.testing.earlier_tests.names import find_deprecation, misfits_call
 from agents.testing.earlier_tests.texts import (
     Difference,
     Version,
@@ -46,7 +47,7 @@ FLAKY: CountedText = (
     "test came and went, on the new code or before it.",
     "tests came and went, on the new code or before it.",
 )
-FAILED_BEFORE: CountedText = ("test failed before the change, too.", "tests failed before the change, too.")
+FAILED_BEFORE: CountedText = ("test failed before the change, too{}.", "tests failed before the change, too{}.")
 RENUMBERED: CountedText = (
     "row has only a number for a name, and which row has which number changed.",
     "rows have only a number for a name, and which row has which number changed.",
@@ -57,11 +58,9 @@ NEWER: CountedText = (
 )
 NOT_LOADED = "{} cannot be loaded on the new code, and nothing that is named there was seen to be gone: {}"
 NOT_LOADED_BEFORE = "{} could not be run on the code of before: {}"
-_REMEDY = " If that is missing here, `commands.setup` in .github/forge.yml installs what tests need."
-_NOT_INSTALLED = re.compile(
-    r"No module named|Cannot find (?:module|package) '[^./]|cannot load such file -- [^./]|not found|No such file|"
-    r"ENOENT|can't find crate|no required module provides|Could not find|cannot find package",
-    re.IGNORECASE,
+_LACKING = (
+    "{} could not be run: {}. What tests need is installed by `commands.setup` in .github/forge.yml, which reaches a "
+    "registry with `commands.network: true`."
 )
 _ERROR = re.compile(r"error|exception|cannot|could not|undefined|not found|no such", re.IGNORECASE)
 _WORDS = re.compile(r"[^\W\d_]{2,}")
@@ -315,6 +314,8 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
         )
         is_rewritten = fate is Fate.rewritten and is_other
         return (EarlierOutcome.changed, difference) if is_rewritten else (EarlierOutcome.gone, none)
+    if warning := find_deprecation(found.output):  # the program says itself that this is to go
+        return EarlierOutcome.changed, replace(difference, now=difference.now or (warning,))
     match fate:
         case Fate.removed | Fate.unreached | Fate.hushed | Fate.skipped:
             return EarlierOutcome.lost, none
@@ -457,4 +458,5 @@ def find_cause(output: str) -> str:
 def _explain_cause(text: str, paths: Sequence[str], cause: str) -> str:
     more = len(paths) - 1
     files = f"{paths[0]} and {more} {'more file' if more == 1 else 'more files'}" if more else paths[0]
-    return text.format(files, cause) + (f".{_REMEDY}" if _NOT_INSTALLED.search(cause) else "")
+    lack = find_lack(cause)
+    return _LACKING.format(files, lack) if lack else text.format(files, cause)

@@ -26,7 +26,7 @@ from agents.toolbox import Toolbox
 from domain.errors import CodeAccessError, ToolError
 from domain.paths import is_source
 from domain.review.changes import Change
-from domain.runs.earlier_tests import MOST_TOLD, NOTHING_EARLIER, EarlierOutcome, EarlierTests
+from domain.runs.earlier_tests import MOST_TOLD, NOTHING_EARLIER, EarlierOutcome, EarlierTest, EarlierTests
 from workspace.commits import write_blob, write_tree
 from workspace.mirror import Mirror
 
@@ -97,19 +97,22 @@ async def _compare(
         return NOTHING_EARLIER
     overlay = {**choice.overlay, **old_parts, **blind}
     tree = await write_tree(tester.mirror.git, new, overlay)
+    if tree == await tester.mirror.tree_of(old):  # only tests differ: they end on the same program as before
+        return NOTHING_EARLIER
     moved = {each.old_path: each.path for each in change.touched if each.old_path is not None}
     new_parts = await restore_mixed(tester, reader, (new, head), (old, base))
     underlay = {**{path: head.get(path) for path in choice.overlay}, **new_parts}
     sides = Sides(old, new, base, head, tree, overlay, underlay, moved, before, now, asking)
-    said = await _run_files(tester, runner, reader, sides, files, keeper) if files else NOTHING_EARLIER
+    tests, not_run = await _run_files(tester, runner, reader, sides, files, keeper) if files else ([], [])
     whole = await WholeCommand(tester, runner, reader, sides).ask(unknown) if unknown else NOTHING_EARLIER
-    told = sort_by_weight([*said.tests, *whole.tests])
+    told = [each for each in tests if each.outcome is not EarlierOutcome.holds]
+    holding, told = len(tests) - len(told), sort_by_weight([*told, *whole.tests])
     return EarlierTests(
         tests=tuple(told[:MOST_TOLD]),
-        holding=said.holding,
+        holding=holding,
         left_out=left_out,
-        untold=said.untold + max(0, len(told) - MOST_TOLD),
-        not_run=tuple(dict.fromkeys((*said.not_run, *whole.not_run))),
+        untold=max(0, len(told) - MOST_TOLD),
+        not_run=tuple(dict.fromkeys((*not_run, *whole.not_run))),
         seconds=runner.seconds,
     )
 
@@ -121,21 +124,14 @@ async def _run_files(
     sides: Sides,
     files: Sequence[str],
     keeper: BaseRunKeeper | None,
-) -> EarlierTests:
-    """What the tests of some files of before come to."""
+) -> tuple[list[EarlierTest], list[str]]:
+    """What each test of some files of before comes to, and why some could not be run."""
     await tester.tell("Running the earlier tests on the new code")
     first = await runner.run(sides.tree, files, sides.runners)
     if not first.has_begun:
-        return EarlierTests(not_run=(_UNABLE.format(first.not_run[0])[:1_000],))
+        return [], [_UNABLE.format(first.not_run[0])[:1_000]]
     collector = Collector(tester, runner, reader, sides, files, first, keeper)
-    tests = await collector.collect()
-    told = sort_by_weight([each for each in tests if each.outcome is not EarlierOutcome.holds])
-    return EarlierTests(
-        tests=tuple(told[:MOST_TOLD]),
-        holding=len(tests) - len(told),
-        untold=max(0, len(told) - MOST_TOLD),
-        not_run=tuple(dict.fromkeys(collector.not_run)),
-    )
+    return await collector.collect(), collector.not_run
 
 
 async def restore_mixed(
@@ -179,12 +175,11 @@ async def _choose_files(
         helpers = [path for path in base if is_of_tests(path) and is_source(path) and not runners.has(path)]
         others = [*(path for path in base if runners.has(path) and path not in set(wanted)), *helpers]
         texts = await reader.read(commit, others)
-        users = [path for path, text in texts.items() if any(each.names(path, text) for each in telling)]
-        users += [path for path in find_users(shared, texts) if path not in set(users)]
+        named = [path for path, text in texts.items() if any(each.names(path, text) for each in telling)]
         asking = [each.path for each in telling if not is_script(each.path)]
-        users += [path for path in find_users(asking, texts) if path not in set(users)]
-        users += [path for path in texts if asking and path not in set(users)]
-        users = [path for path in users if runners.has(path)]
+        all_of_them = texts if asking else ()
+        found = dict.fromkeys((*named, *find_users(shared, texts), *find_users(asking, texts), *all_of_them))
+        users = [path for path in found if runners.has(path)]
     rest = [*wanted[bounds.files :], *users[bounds.users :]]
-    found = await reader.find_versions(await reader.read(commit, rest))
-    return [*wanted[: bounds.files], *users[: bounds.users]], sum(map(len, found.values()))
+    left = await reader.find_versions(await reader.read(commit, rest))
+    return [*wanted[: bounds.files], *users[: bounds.users]], sum(map(len, left.values()))

@@ -22,13 +22,11 @@ from workspace.commits import write_tree
 _NAMED = 3
 _LINES = 6
 _UNKNOWN = (
-    "No runner that Forge knows takes {}, so what was tested there before says nothing of the new code. Name what runs "
-    "all tests in `commands.test`: Forge then runs it with the tests of before, too, and goes by its exit status."
+    "{} {}, so Forge cannot say whether what was tested there before still holds. Name what runs all tests in "
+    "`commands.test`: Forge then runs it with the tests of before, too, and goes by its exit status."
 )
-_NO_MODULE = (
-    "`go test` cannot run {}, as `go.mod` is missing at the commit of before, so what was tested there says nothing of "
-    "the new code."
-)
+_NO_RUNNER = "No runner that Forge knows takes"
+_NO_MODULE = "The code of before has no `go.mod`, without which Forge does not run"
 _FAILED_BEFORE = "`{}` fails before the change, too, so it tells nothing of {}."
 _FLAKY = "`{}` failed and passed on the same code, so it tells nothing of {}."
 
@@ -68,7 +66,7 @@ class WholeCommand:
         now = await self._find(sides.new, sides.head)
         if before is None or now is None:
             of_go = all(path.endswith("_test.go") for path in unknown) and "go.mod" not in sides.base
-            return _say((_NO_MODULE if of_go else _UNKNOWN).format(named))
+            return _say(_UNKNOWN.format(_NO_MODULE if of_go else _NO_RUNNER, named))
         await self.tester.tell("Running all tests of before on the new code")
         first = await self._run(sides.tree, before)
         if first.why or first.passed:

@@ -231,14 +231,15 @@ def find_rspec(facts: RepositoryFacts) -> Runner | None:
 
 
 def find_minitest(facts: RepositoryFacts) -> Runner | None:
-    """minitest, which says on its output how each test ended."""
+    """minitest or test-unit, which says on its output how each test ended."""
     tests = facts.find(_MINITEST_TESTS)
     if not tests:
         return None
     start = (*_bundle(facts), "ruby", "-Ilib", "-Itest")
 
     def select(files: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-        tests = [re.escape(strip_path(name).replace("::", "#")) for name in names]
+        parts = [strip_path(name).rpartition("::") for name in names]
+        tests = [f"({re.escape(group)}#)?{re.escape(test)}" for group, _, test in parts]  # test-unit names no group
         return (*files, "-v", *(("-n", f"/^({'|'.join(tests)})$/") if tests else ()))
 
     return Runner(

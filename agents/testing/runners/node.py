@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import dropwhile, groupby
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
@@ -20,7 +21,10 @@ _AVA_TESTS = re.compile(
     r"|(^|/)test(-[^/]*)?\.[cm]?[jt]s$|\.(test|spec)\.[cm]?[jt]s$"
 )
 _SCRIPTS = re.compile(r"tests?\b|unit\b|mocha|jest|vitest|ava\b|tape")
-_IN_A_SHELL = re.compile(r"[|<>$`;()\n\\]|(?<!&)&(?!&)|\|\|")
+_IN_A_SHELL = re.compile(r"[<>$`()\n\\]")
+_WRAPPERS = frozenset({"cross-env", "npx", "c8", "nyc", "env"})
+_LOADS = re.compile(r"(?:^| )((?:-r|--(?:require|import|loader))[ =]\S+|--experimental-[\w-]+)")
+"""What has Node load something before the program."""
 _WITH_LINES = "--includeTaskLocation"
 """Has vitest 2 and later tell the lines of tests."""
 _OURS = {_WITH_LINES: 0, "--reporter-option": 1, "--no-bail": 0}
@@ -91,21 +95,21 @@ class _Call:
 
 def _find_call(script: str, name: str) -> _Call | None:
     """How a script calls a runner; None if it does not, or only in ways that ask for a shell."""
-    if not script or _IN_A_SHELL.search(script):
-        return None
-    try:
-        parts = [shlex.split(part) for part in script.split("&&")]
-    except ValueError:
-        return None
-    for words in parts:
+    parts = [] if _IN_A_SHELL.search(script) else _split_commands(script)
+    for rest in parts:
         environment: list[tuple[str, str]] = []
-        rest = list(words)
-        while rest and (rest[0] in {"cross-env", "npx", "c8", "nyc", "env"} or re.match(r"[A-Za-z_]\w*=", rest[0])):
+        while rest and (rest[0] in _WRAPPERS or re.match(r"[A-Za-z_]\w*=", rest[0])):
             key, is_set, value = rest.pop(0).partition("=")
             environment += [(key, value)] if is_set else []
-        program = rest[0].rpartition("/")[2] if rest else ""
-        if program == "node" and len(rest) > 1 and rest[1].endswith((f"/bin/{name}.js", f"/.bin/{name}")):
-            rest.pop(0)
+        if rest and rest[0].startswith("-"):  # options of what wraps it
+            rest = [*dropwhile(lambda word: word.rpartition("/")[2] not in {name, f"_{name}", "node"}, rest)]
+        program = rest[0].rpartition("/")[2].removeprefix("_") if rest else ""
+        started = (f"/bin/{name}.js", f"/bin/_{name}", f"/.bin/{name}", f"/.bin/_{name}")
+        at = next((at for at, word in enumerate(rest) if word.endswith(started)), 0)
+        if program == "node" and at:
+            loads = " ".join(_LOADS.findall(" ".join(rest[1:at])))
+            environment += [("NODE_OPTIONS", loads)] if loads else []
+            rest = rest[at:]
         elif name == "node" and program in _LIKE_NODE and "--test" in rest:
             call = _read_options(rest[1:], tuple(environment), is_whole=len(parts) == 1)
             return replace(call, program=program)
@@ -113,6 +117,16 @@ def _find_call(script: str, name: str) -> _Call | None:
             continue
         return _read_options(rest[1:], tuple(environment), is_whole=len(parts) == 1)
     return None
+
+
+def _split_commands(script: str) -> list[list[str]]:
+    """The words of each command of a script, whatever stands between them; none if it cannot be read."""
+    words = shlex.shlex(script, posix=True, punctuation_chars="|&;")
+    words.whitespace_split, words.commenters = True, ""
+    try:
+        return [[*part] for is_between, part in groupby(words, lambda word: not word.strip("|&;")) if not is_between]
+    except ValueError:
+        return []
 
 
 def _read_options(words: Sequence[str], environment: tuple[tuple[str, str], ...], *, is_whole: bool) -> _Call:

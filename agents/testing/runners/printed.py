@@ -1,8 +1,8 @@
-"""Reads what `go test -v`, `cargo test`, `minitest -v`, ava and tape print of each test."""
+"""Reads what `go test -v`, `cargo test`, `minitest -v`, test-unit, ava and tape print of each test."""
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.runs.testing import CaseOutcome
@@ -146,24 +146,19 @@ _MINITEST_LETTERS = {
     "E": CaseOutcome.error,
     "S": CaseOutcome.skipped,
 }
+_TEST_UNIT_GROUP = re.compile(r"( *)(\S.*): ")
+_TEST_UNIT_TEST = re.compile(r"( *)(\S.*?):\t+(.*)")
+_TEST_UNIT_END = re.compile(r": \(\d+\.\d+\)$")
+_UNSETTLED = dict.fromkeys(("Pending", "Omission"), CaseOutcome.skipped)
+_TEST_UNIT_KINDS = _UNSETTLED | {"Failure": CaseOutcome.failed, "Error": CaseOutcome.error}
+_Printed = tuple[dict[str, CaseOutcome], Mapping[str, list[str]]]
+"""How each test ended, and what it printed, both by its group, ``#`` and its name."""
 
 
-def read_minitest(document: bytes, paths: Collection[str], sources: Mapping[str, str]) -> Iterator[Ended]:
-    """The tests of minitest, and the file that ended it before any ran."""
-    found: dict[str, CaseOutcome] = {}
-    printed: defaultdict[str, list[str]] = defaultdict(list)
-    current = ""
-    is_named = False
+def read_ruby(document: bytes, paths: Collection[str], sources: Mapping[str, str]) -> Iterator[Ended]:
+    """The tests of minitest, or of test-unit where that runs, and the file that ended it before any ran."""
     lines = list(_lines(document))
-    for line in lines:
-        if test := _MINITEST_TEST.search(line):
-            found[f"{test[1]}#{test[2]}"] = _MINITEST_LETTERS[test[3]]
-        elif _MINITEST_NUMBER.fullmatch(line):
-            is_named = True
-        elif is_named and (place := _MINITEST_PLACE.fullmatch(line)):
-            current, is_named = place[1], False
-        elif current:
-            printed[current].append(line)
+    found, printed = _read_test_unit(lines) if "Loaded suite -e" in lines else _read_minitest(lines)
     for whole, outcome in found.items():
         group, _, name = whole.partition("#")
         files = {
@@ -171,7 +166,7 @@ def read_minitest(document: bytes, paths: Collection[str], sources: Mapping[str,
             for path, text in sources.items()
             if re.search(rf"\b{re.escape(group.rpartition('::')[2])}\b", text)
         }
-        path, at = _find(rf"\bdef {re.escape(name)}(?!\w)", files)
+        path, at = _find(rf"\bdef {re.escape(name.partition('[')[0])}(?!\w)", files)
         path = path or next(iter(files), "")
         yield Ended(path, (group, name), outcome, at, details="\n".join(printed[whole]))
     if not found:
@@ -181,6 +176,42 @@ def read_minitest(document: bytes, paths: Collection[str], sources: Mapping[str,
                 path = next((path for path in paths if named[1].endswith(path)), named[1])
                 yield Ended(path, (), CaseOutcome.error, details="\n".join(lines[:100]))
                 return
+
+
+def _read_minitest(lines: Sequence[str]) -> _Printed:
+    found: dict[str, CaseOutcome] = {}
+    printed: defaultdict[str, list[str]] = defaultdict(list)
+    current = ""
+    is_named = False
+    for line in lines:
+        if test := _MINITEST_TEST.search(line):
+            found[f"{test[1]}#{test[2]}"] = _MINITEST_LETTERS[test[3]]
+        elif _MINITEST_NUMBER.fullmatch(line):
+            is_named = True
+        elif is_named and (place := _MINITEST_PLACE.fullmatch(line)):
+            current, is_named = place[1], False
+        elif current:
+            printed[current].append(line)
+    return found, printed
+
+
+def _read_test_unit(lines: Sequence[str]) -> _Printed:
+    """Groups and tests are indented by what they are in; how a test ended stands before its seconds."""
+    found: dict[str, CaseOutcome] = {}
+    printed: defaultdict[str, list[str]] = defaultdict(list)
+    groups: list[str] = []
+    current, outcome = "", CaseOutcome.passed
+    for line in lines:
+        if current:
+            printed[current].append(line)
+            outcome = _TEST_UNIT_KINDS.get(line.partition(": ")[0], outcome)
+        elif test := _TEST_UNIT_TEST.fullmatch(line):
+            current, outcome = f"{'::'.join(groups[: len(test[1]) // 2])}#{test[2]}", CaseOutcome.passed
+        elif group := _TEST_UNIT_GROUP.fullmatch(line):
+            groups[len(group[1]) // 2 :] = [group[2]]
+        if current and _TEST_UNIT_END.search(line):
+            found[current], current = outcome, ""
+    return found | ({current: CaseOutcome.error} if current else {}), printed
 
 
 _TAP_RESULT = re.compile(r"(not )?ok\b(?: \d+)?(.*)")

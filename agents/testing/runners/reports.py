@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 
 from agents.testing import junit
 from agents.testing.junit import join_names, keep_ends, parse_xml, to_one_line, to_repository_path
-from agents.testing.runners.printed import Ended, read_ava, read_cargo, read_go, read_minitest, read_tap
+from agents.testing.runners.printed import Ended, read_ava, read_cargo, read_go, read_ruby, read_tap
 from agents.testing.runners.runner import ReportFormat
 from domain.errors import ToolError
 from domain.runs.testing import (
@@ -134,7 +134,7 @@ _READERS: Mapping[str, Callable[[bytes, Collection[str], Mapping[str, str]], Ite
     "trx": lambda document, _paths, _sources: read_trx(document),
     "go": read_go,
     "cargo": read_cargo,
-    "minitest": read_minitest,
+    "minitest": read_ruby,
     "ava": lambda document, _paths, _sources: read_ava(document),
     "tap": lambda document, _paths, _sources: read_tap(document),
 }

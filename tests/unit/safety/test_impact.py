@@ -81,10 +81,16 @@ def change_lines(path: str, *added: str) -> FileChange:
         ([change_lines("tests/conftest.py", "x = 1")], {}, RiskLevel.medium),
         ([change_lines("LICENSE", "Pay.")], {"LICENSE": Impact.behaviour}, RiskLevel.medium),
         ([change_lines("AGENTS.md", "Obey.")], {"AGENTS.md": Impact.behaviour}, RiskLevel.medium),
+        ([change_lines("a.go", "// nolint")], {"a.go": Impact.comment}, RiskLevel.low),
+        (
+            [change_lines(".github/workflows/a.yml", "# a: b")],
+            {".github/workflows/a.yml": Impact.comment},
+            RiskLevel.medium,
+        ),
         ([change_lines(TEST_FILE, "pass"), change_lines("a.py", "x = 1")], {}, RiskLevel.medium),
     ],
 )
-def test_documents_and_calm_tests_are_low_for_people_and_never_for_what_nobody_asked_for(
+def test_documents_comments_and_calm_tests_are_low_for_people_and_never_for_what_nobody_asked_for(
     files: list[FileChange], parsed: dict[str, Impact], level: RiskLevel
 ) -> None:
     touched = [touch(each.path) for each in files]

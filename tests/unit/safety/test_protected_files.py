@@ -6,7 +6,7 @@ from domain.globs import find_mistake
 from domain.review.changes import TouchedFile
 from domain.review.reading import Impact
 from safety.impact import assess_impact
-from safety.protected_files import TABLE, decides_about_runs, select_asked
+from safety.protected_files import TABLE, decides_about_runs, explain_protection, select_asked
 
 ASKS = [
     ".github/workflows/ci.yml",
@@ -202,6 +202,10 @@ FREE = [
 def test_everybody_is_asked() -> None:
     assert [path for path in ASKS if not decides_about_runs(path)] == []
     assert [path for path in ASKS if select_asked([path], ()) != [path]] == []
+    pushed = "commands on each pushed branch, with the secrets of the project there"
+    assert explain_protection(".travis.yml") == f"Travis CI: {pushed}"
+    assert explain_protection("core/a.c") == "named in `paths.protected`"
+    assert explain_protection(".unheard-of.yml") == "hidden settings of an unknown program"
 
 
 def test_the_next_app_or_ci_is_asked_about_by_where_its_settings_lie() -> None:

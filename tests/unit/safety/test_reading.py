@@ -194,6 +194,11 @@ def test_only_source_is_called_source(paths: tuple[str, ...], told: str) -> None
     assert reason.value == len(paths)
 
 
+def test_a_script_without_suffix_is_source() -> None:
+    [reason] = decide((), LOW, [SEARCHED], (), unread=Unread(paths=("dev", "case"), scripts=("dev",))).reasons
+    assert reason.text.endswith("read 1 file of source and 1 file beside the source")
+
+
 def test_source_is_named_first() -> None:
     [reason] = decide((), LOW, [SEARCHED], (), unread=Unread(paths=(".gitignore", "a.go", "go.mod"))).reasons
     assert [child.text for child in reason.children] == ["a.go", "go.mod", ".gitignore"]

@@ -38,6 +38,9 @@ def _new(path: str, lines: int) -> tuple[TouchedFile, FileChange]:
         ("web/session/store.ts", "area.access"),
         ("config/permissions.yml", "area.access"),
         (".github/workflows/ci.yml", "area.pipeline"),
+        (".travis.yml", "area.pipeline"),
+        (".circleci/config.yml", "area.pipeline"),
+        (".asf.yaml", None),
         ("requirements/dev.txt", "area.dependencies"),
         ("setup.cfg", "area.dependencies"),
         (".github/CODEOWNERS", "area.owners"),
@@ -243,9 +246,28 @@ def test_what_cannot_change_the_program_weighs_nothing_whatever_its_size() -> No
     assert assess(change, (), impacts={"docs/a.md": Impact.document}).score == 0
 
 
-def test_a_document_that_acts_is_not_called_a_program() -> None:
-    [part] = assess(_change(), (), impacts={"docs/a.md": Impact.behaviour}).parts
-    assert (part.points, part.text) == (25, "More than text for people, such as a command to run: docs/a.md")
+@pytest.mark.parametrize(
+    ("path", "impact", "said"),
+    [
+        (
+            "docs/a.md",
+            Impact.behaviour,
+            (25, "Text that people or tools may act on, such as a link, a command or terms"),
+        ),
+        ("CHANGES.rst", Impact.guide, (0, "Text that people or tools may act on, such as a link, a command or terms")),
+        ("a.go", Impact.comment, (0, "Only comments, docstrings and layout, which tools may read")),
+        ("tests/test_a.py", Impact.comment, (0, "Only comments, docstrings and layout, which tools may read")),
+    ],
+)
+def test_documents_and_comments_are_not_called_a_program(path: str, impact: Impact, said: tuple[int, str]) -> None:
+    file = FileChange(path=path, status=ChangeStatus.modified, additions=5)
+    [part] = assess(_change(files=(file,)), (), impacts={path: impact}).parts
+    assert (part.points, part.text) == (said[0], f"{said[1]}: {path}")
+
+
+def test_what_only_a_name_tells_is_said_so() -> None:
+    [part] = _assess_files(("schema.py", 3)).parts[1:]
+    assert part.text == "Named like code that stores and reads data: schema.py"
 
 
 def _assess_files(*files: tuple[str, int]) -> Risk:

@@ -24,6 +24,40 @@ HARMLESS = [
     ("a.php", "<?php\na( 1);\n", "<?php\n# It is one.\na(1);\n"),
 ]
 
+RUBY = "# frozen_string_literal: true\n\n# See A::B#c\ndef f(a)\n  a + 1\nend\n"
+GENERATED = "package a\n\n//go:generate stringer\n\n// F is x.y().\nfunc F() {}\n"
+TYPED = "<?php\n/**\n * @param string $a\n */\nfunction f($a) {}\n"
+COMMENT = [
+    ("a.go", GENERATED, GENERATED.replace("x.y()", "x.y() or x == 1")),
+    ("a.go", GENERATED, GENERATED.replace("// F", "// See https://example.org/a.\n//\n// F")),
+    ("a.rb", RUBY, RUBY.replace("# See A::B#c", "# See A::B#d\n#\n# @param [Integer] a")),
+    ("a.php", TYPED, TYPED.replace("string $a", "string|null $a it is the name")),
+    ("a.py", PYTHON, PYTHON.replace("def g():\n", 'def g():\n    """Two.\n\n    >>> g()\n    """\n')),
+    ("a.py", 'class A:\n    "One."\n\n    x = 1\n', 'class A:\n    """One and `a`."""\n\n    x = 1\n'),
+    ("a.py", "import os  # noqa: F401\nx = f('a',\n  b)\n", 'import os  # noqa: F401\n\nx = f(\n    "a",\n    b,\n)\n'),
+    ("a.js", "let a = 1;\n", "/* eslint-disable all, eqeqeq, eval */\nlet a = 1;\n"),
+    ("a.py", "a = 1\n", "# pyre-ignore in all\na = 1\n"),
+    ("a.ts", "// @ts-ignore\nf(a);\n", "f(a);\n"),
+    *(
+        (("a.py", PYTHON, f"{line}\n{PYTHON}"))
+        for line in ("# nosemgrep", "# nosec the", "# codeql[py/x]", "# >>> evil()")
+    ),
+    *(
+        ("a.js", "f();\n", f"{line}\nf();\n")
+        for line in ("// deno-lint-ignore no-eval", "/* global evil */", "// knip")
+    ),
+    ("a.rs", "fn a() {}\n", "/// ```\n/// std::process::Command::new(1);\n/// ```\nfn a() {}\n"),
+    *(
+        (path, before, before.replace("HERE", f"HERE{end}evil()"))
+        for end in ("\\u000a", "\\u002a\\u002f")
+        for path, before in (
+            ("a.cs", "class A { int x; // HERE\n}\n"),
+            ("a.py", "x = 1  # HERE\n"),
+            ("a.js", "f(); // HERE\n"),
+        )
+    ),
+]
+
 BEHAVIOUR = [
     ("a.py", PYTHON, PYTHON.replace("a + 1", "a - 1")),
     ("a.py", PYTHON, PYTHON.replace("    return a + 1", "    if a:\n        a = 2\n    return a + 1")),
@@ -59,13 +93,17 @@ BEHAVIOUR = [
         "package a\nfunc ExampleA(){\n\tA()\n\t// Output:\n\t// it is this\n}\n",
         "package a\nfunc ExampleA(){\n\tA()\n\t// Output:\n\t// it is that\n}\n",
     ),
-    ("a.js", "let a = 1;\n", "/* eslint-disable all, eqeqeq, eval */\nlet a = 1;\n"),
-    ("a.py", "a = 1\n", "# pyre-ignore in all\na = 1\n"),
+    ("a.py", 'def f():\n    """One."""\n    return "a"\n', 'def f():\n    """One."""\n    return "b"\n'),
+    ("a.py", 'x = 1\n"""One."""\n', 'x = 1\n"""Two."""\nf()\n'),
+    (
+        "a.go",
+        "package a\n\n//go:embed a\nvar a string\nvar b string\n",
+        "package a\n\nvar a string\n//go:embed a\nvar b string\n",
+    ),
     ("a.py", '"""Usage: a [-v]"""\nmain(__doc__)\n', '"""Usage: a [-q]"""\nmain(__doc__)\n'),
     ("a.js", "function f() {\n  return a;\n}\n", "function f() {\n  return\n  a;\n}\n"),
     ("a.js", "const a = `x ${b} y`;", "const a = `x ${b}  y`;"),
     ("a.js", "a\n(b)\n", "a;\n(b)\n"),
-    ("a.ts", "// @ts-ignore\nf(a);\n", "f(a);\n"),
     ("a.go", "//go:build linux\n\npackage a\n", "//go:build windows\n\npackage a\n"),
     ("a.go", 'package a\n\n// int f();\nimport "C"\n', 'package a\n\n// long f();\nimport "C"\n'),
     ("a.rb", "f -1\n", "f - 1\n"),
@@ -79,7 +117,7 @@ BEHAVIOUR = [
     ("tests/test_hooks.py", None, "def load_tests(*_):\n    return None\n"),
     *(
         (path, before, before.replace("HERE", f"HERE{end}evil()"))
-        for end in ("\r", "\v", "\f", "\x85", "\u2028", "\u2029", "\\u000a", "\\u002a\\u002f")
+        for end in ("\r", "\v", "\f", "\x85", "\u2028", "\u2029")
         for path, before in (
             ("a.java", "class A { int x; /* HERE */ }\n"),
             ("a.cs", "class A { int x; // HERE\n}\n"),
@@ -87,24 +125,18 @@ BEHAVIOUR = [
             ("a.js", "f(); // HERE\n"),
         )
     ),
+    ("a.java", "class A { int x; /* HERE */ }\n", "class A { int x; /* HERE\\u002a\\u002fevil() */ }\n"),
+    ("a.java", "class A { int x; /* HERE */ }\n", "class A { int x; /* HERE\\u000aevil() */ }\n"),
     *(
         ("a.py", PYTHON, f"{line}\n{PYTHON}")
         for line in (
             "# /// script\n# dependencies = ['evil-pkg']\n# ///",
-            "# nosemgrep",
-            "# nosec the",
             "# checkov:skip=CKV_1: it is fine",
-            "# codeql[py/x]",
             "# cython: boundscheck=False",
             "# type: (int) -> int",
-            "# >>> evil()",
         )
     ),
-    *(
-        ("a.js", "f();\n", f"{line}\nf();\n")
-        for line in ("// deno-lint-ignore no-eval", "/* global evil */", "//= require evil", "// knip", "//export the")
-    ),
-    ("a.rs", "fn a() {}\n", "/// ```\n/// std::process::Command::new(1);\n/// ```\nfn a() {}\n"),
+    *(("a.js", "f();\n", f"{line}\nf();\n") for line in ("//= require evil", "//export the")),
     ("a.c", "int x;\n// the\nint y;\n", "int x;\n// the \\\nint y;\n"),
     ("a.py", "# type: ignore\nf()\ng()\n", "f()\n# type: ignore\ng()\n"),
     ("a.sh", "#!/bin/sh\nf\n", "# It is here.\n#!/bin/sh\nf\n"),
@@ -119,6 +151,11 @@ def _find(path: str, base: str | None, head: str) -> Impact:
 
 def test_harmless() -> None:
     assert [row for row in HARMLESS if _find(*row) is not Impact.layout] == []
+
+
+def test_comments_that_tools_may_read() -> None:
+    """The program is the same, but nobody knows every tool."""
+    assert [row for row in COMMENT if _find(*row) is not Impact.comment] == []
 
 
 def test_behaviour() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.testing.absence import find_absence
+from agents.testing.absence import find_absence, find_lack
 from agents.testing.failures import ShownFailures, classify_failures, list_failures
 from domain.runs.testing import CaseOutcome, CommandResult, FailureClass
 from tests.unit.testing.forging import case, command, run
@@ -125,6 +125,27 @@ def test_what_could_not_run_is_named(status: int, line: str, output: str, lacks:
 )
 def test_what_ran_and_failed_is_no_absence(result: CommandResult) -> None:
     assert find_absence(result) is None
+
+
+@pytest.mark.parametrize(
+    ("output", "what"),
+    [
+        ("ModuleNotFoundError: No module named 'a.b'", "`a.b`"),
+        ("Error: Cannot find module '@babel/register'", "`@babel/register`"),
+        ("Error: Cannot find module '../src/cart'", ""),
+        ("a_test.rb:1:in `require': cannot load such file -- /w/lib/a (LoadError)", ""),
+        ("`require': cannot load such file -- shoulda/context (LoadError)", "`shoulda/context`"),
+        ('cgo: C compiler "gcc" not found: exec: "gcc": executable file not found in $PATH', "`gcc`"),
+        ("error: linker `cc` not found", "`cc`"),
+        ("a.go:3:8: no required module provides package github.com/a/b; to add it:", "`github.com/a/b`"),
+        ('Error: Class "Twig\\Loader" not found', "`Twig\\Loader`"),
+        ("socket.gaierror: [Errno -3] Temporary failure in name resolution", "a network or a server"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'a.json'", ""),
+        ("E   assert 1 == 2", ""),
+    ],
+)
+def test_what_a_place_lacks(output: str, what: str) -> None:
+    assert find_lack(output) == (f"{what} is missing where Forge runs tests" if what else "")
 
 
 def test_nothing_is_said_of_a_failure_where_no_test_ran() -> None:

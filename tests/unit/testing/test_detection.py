@@ -177,6 +177,34 @@ def test_nothing_found_means_no_tests(manifests: dict[str, str], paths: list[str
     assert found.reason.lower().endswith("no tests were found.")
 
 
+@pytest.mark.parametrize(
+    ("script", "words", "environment"),
+    [
+        ("mocha --require @babel/register 'test/**/*.js'", "mocha --require @babel/register", {}),
+        ("tape -r esm 'test/a|b.js' | tap-spec", "tape -r esm", {}),
+        ("eslint . ; nyc --reporter lcov _mocha -r @babel/register", "mocha -r @babel/register", {}),
+        ("A=b nyc mocha --import=tsx || exit 1", "mocha --import=tsx", {"A": "b"}),
+        (
+            "node --expose-gc -r ./a.js node_modules/mocha/bin/_mocha --exit",
+            "mocha --exit --reporter",
+            {"NODE_OPTIONS": "-r ./a.js"},
+        ),
+        (
+            "node --experimental-vm-modules node_modules/.bin/jest",
+            "jest --ci --json",
+            {"NODE_OPTIONS": "--experimental-vm-modules"},
+        ),
+        ("mocha -r 'a", "mocha --reporter", {}),
+        ("mocha -r $LOADED", "mocha --reporter", {}),
+    ],
+)
+def test_what_a_script_has_its_runner_load_is_loaded(script: str, words: str, environment: dict[str, str]) -> None:
+    manifests = package(script, next(name for name in ("mocha", "tape", "jest") if name in script))
+    [runner] = list_runners(RepositoryFacts(["package.json"], manifests))
+    assert " ".join(runner.words).removeprefix("npx --no-install ").startswith(words)
+    assert dict(runner.environment) == environment
+
+
 def test_why_is_said_in_one_sentence() -> None:
     assert detect_commands(PYTEST, "tests/test_a.py").reason == "Pytest, because it is configured."
     assert detect_commands({}, test="./check").reason == "`commands.test` is configured."

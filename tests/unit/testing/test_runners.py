@@ -308,6 +308,33 @@ MINITEST = Example(
     {"test/test_a.rb::TestA::test_fails": 4},
     "ruby",
 )
+TEST_UNIT = Example(
+    {
+        "test/test_a.rb": (
+            "require 'test/unit'\nclass TestA < Test::Unit::TestCase\n  def test_passes; print 'shown'; end\n"
+            "  def test_fails; assert_equal 1, 2; end\n  def test_skips; omit 'why'; end\n"
+            "  def test_errors; nothing; end\n  data('one' => 1, 'é' => 2)\n"
+            "  def test_case(n); assert_equal 1, n; end\n"
+            "  sub_test_case('when inside') { test('a name') { puts 'a: ' } }\nend\n"
+        ),
+        "test/b_test.rb": "require 'test/unit'\nclass BTest < Test::Unit::TestCase\n  def test_b; end\nend\n",
+        "test/other_test.rb": "require 'test/unit'\nclass OTest < Test::Unit::TestCase\n  def test_o; end\nend\n",
+    },
+    ("test/test_a.rb", "test/b_test.rb"),
+    {
+        "test/test_a.rb::TestA::test_passes": P,
+        "test/test_a.rb::TestA::test_fails": F,
+        "test/test_a.rb::TestA::test_skips": S,
+        "test/test_a.rb::TestA::test_errors": E,
+        "test/test_a.rb::TestA::test_case[one]": P,
+        "test/test_a.rb::TestA::test_case[é]": F,
+        "test/test_a.rb::TestA::when inside::test: a name": P,
+        "test/b_test.rb::BTest::test_b": P,
+    },
+    "test/test_a.rb::TestA::test_fails",
+    {"test/test_a.rb::TestA::test_fails": 4},
+    "ruby",
+)
 PHP = "<?php\nnamespace T;\nclass {} extends \\PHPUnit\\Framework\\TestCase {{\n{}}}\n"
 PHPUNIT = Example(
     {
@@ -361,6 +388,7 @@ EXAMPLES = {
     "cargo": CARGO,
     "rspec": RSPEC,
     "minitest": MINITEST,
+    "test-unit": TEST_UNIT,
     "phpunit": PHPUNIT,
     "bats": BATS,
 }

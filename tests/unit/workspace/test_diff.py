@@ -433,6 +433,11 @@ async def test_what_was_written_before_a_build_packed_it_matters(author: Author)
     assert {each.path for each in change.touched if each.may_run} == {"written.js", "dist/new-3c4d.js", "apart.js"}
 
 
+async def test_a_script_is_known_by_its_first_line(author: Author):
+    change = await compare(author, {}, {"dev": b"#!/usr/bin/env python3\nprint(1)\n", "case": b"print(1)\n"})
+    assert [each.path for each in change.touched if each.is_script] == ["dev"]
+
+
 def test_the_base_may_want_what_a_build_made_to_be_read():
     entry = Entry(b"a.js", b"a.js", "A", "000000", "100644", None, "2" * 40)
     assert skip_by_content(entry, None, PACKED, Attributes()) == "minified or bundled"

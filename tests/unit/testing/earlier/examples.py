@@ -30,7 +30,7 @@ class Example:
         if end == "gone":
             return {self.sums: self.lacking, self.test: None}
         if end in {"holds", "lost"}:
-            return {**(broken if end == "lost" else {}), self.test: None}
+            return {**(broken if end == "lost" else {self.sums: f"{self.files[self.sums]}\n"}), self.test: None}
         demanded = self.demands.replace("4", "0" if end == "changed" else "5")
         return {**broken, self.test: self.files[self.test].replace(self.demands, demanded)}
 
@@ -149,6 +149,17 @@ EXAMPLES = {
         {
             "lib/sums.rb": "def add(a, b)\n  a + b\nend\n",
             "test/sums_test.rb": "require 'minitest/autorun'\nrequire 'sums'\n\nclass SumsTest < Minitest::Test\n  def test_adds\n    assert_equal 4, add(2, 2)\n  end\nend\n",
+        },
+        "lib/sums.rb",
+        "test/sums_test.rb",
+        "equal 4",
+        "ruby",
+        "",
+    ),
+    "test-unit": Example(
+        {
+            "lib/sums.rb": "def add(a, b)\n  a + b\nend\n",
+            "test/sums_test.rb": "require 'test/unit'\nrequire 'sums'\n\nclass SumsTest < Test::Unit::TestCase\n  test 'adds two' do\n    assert_equal 4, add(2, 2)\n  end\nend\n",
         },
         "lib/sums.rb",
         "test/sums_test.rb",

@@ -54,7 +54,7 @@ async def test_what_else_is_not_there_is_told(earlier: Earlier, runner: str) -> 
     files = {**example.files, example.test: f"{_MEASURED}require 'nowhere'\n" + example.files[example.test]}
     found = await earlier(files, example.change("lost"))
     assert [each.outcome.value for each in found.tests] == []
-    assert "cannot load such file -- nowhere" in found.not_run[0], found
+    assert "_test.rb could not be run: `nowhere` is missing where Forge" in found.not_run[0].replace("_spec", "_test")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ async def test_a_file_that_cannot_be_loaded_keeps_no_other_from_running(
     change = {**example.change("lost"), **{path: f"{text}\n# touched\n" for path, text in other.items()}}
     found = await earlier({**example.files, **other}, change)
     assert [(each.path, each.outcome.value) for each in found.tests] == [(example.test, "lost")], found
-    assert f"{next(iter(other))} could not be run on the code of before" in found.not_run[0]
+    assert f"{next(iter(other))} could not be run: `nowhere` is missing where Forge runs tests." in found.not_run[0]
 
 
 @pytest.mark.skipif(not has_program("rspec"), reason="no rspec here")

@@ -560,21 +560,21 @@ OWN_WAYS: dict[str, tuple[Files, Changed, list[str], str]] = {
     "gone": (_OWN, {"sums.sh": "sub() {\n  echo 0\n}\n", "tests/sums.sh": ". ./sums.sh\n"}, ["gone"], ""),
     "failed before": (
         {**_OWN, "tests/sums.sh": "false\n"},
-        {"tests/sums.sh": "true\n"},
+        {"sums.sh": "add() { :; }\n", "tests/sums.sh": "true\n"},
         [],
         "`make test` fails before the change, too, so it tells nothing of `tests/sums.sh`.",
     ),
     "no module": (
-        {"sums_test.go": "package sums\n"},
-        {"sums_test.go": None},
+        {"sums.go": "package sums\n", "sums_test.go": "package sums\n"},
+        {"sums.go": "package sums\n\nvar A = 1\n", "sums_test.go": None},
         [],
-        "`go test` cannot run `sums_test.go`, as `go.mod` is missing at the commit of before,",
+        "The code of before has no `go.mod`, without which Forge does not run `sums_test.go`, so Forge cannot say",
     ),
     "nothing runs it": (
         {**_OWN, "Makefile": "all:\n"},
         {**_MINUS, "tests/sums.sh": "true\n"},
         [],
-        "No runner that Forge knows takes `tests/sums.sh`, so what was tested there before says nothing of the new code.",
+        "No runner that Forge knows takes `tests/sums.sh`, so Forge cannot say whether what was tested there before still holds.",
     ),
 }
 

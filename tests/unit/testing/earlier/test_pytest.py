@@ -16,8 +16,15 @@ TEST = "from sums import add\n\n\ndef test_adds():\n    assert add(2, 2) == 4\n"
 
 
 async def test_a_test_that_was_taken_away_and_passes_hides_nothing(earlier: Earlier) -> None:
-    found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, {"tests/test_sums.py": None})
+    change = {"sums.py": f"{PROGRAM['sums.py']}# Still.\n", "tests/test_sums.py": None}
+    found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, change)
     assert (found.holding, found.tests) == (1, ())
+
+
+async def test_a_change_of_tests_alone_runs_none_as_their_program_is_the_same(earlier: Earlier) -> None:
+    found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, {"tests/test_sums.py": None})
+    assert (found.holding, found.seconds, found.not_run) == (0, 0, ())
+    assert [each.name for each in found.removed] == ["test_adds"]
 
 
 async def test_a_test_that_was_taken_away_and_fails_is_lost(earlier: Earlier) -> None:
@@ -81,7 +88,7 @@ async def test_a_test_that_still_fails_is_seen_by_everybody(earlier: Earlier) ->
 
 
 def name(found: EarlierTests) -> dict[str, str]:
-    blind = {each.id for each in found.blind}
+    blind = {each.id for each in found.changed if each.is_blind}
     told = {each.id: "blind" if each.id in blind else each.outcome.value for each in found.tests}
     told |= {each.id: "meant" for each in found.changed if each.culprits}
     return {name.partition("::")[2]: outcome for name, outcome in told.items()}
@@ -269,7 +276,10 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
     ),
     "a helper is honest": (
         {**PROGRAM, **CHECKS, "tests/test_a.py": HELPED},
-        {"tests/checks.py": "def check(a, b):\n    assert a is not None\n"},
+        {
+            "sums.py": f"{PROGRAM['sums.py']}# Still.\n",
+            "tests/checks.py": "def check(a, b):\n    assert a is not None\n",
+        },
         {},
     ),
     "a conftest deselects": (
@@ -372,12 +382,12 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
             "tests/test_a.py": "from sums import add\n\n\nclass TestSums:\n    def test_adds(self):\n        assert add(2, 2) == 4\n",
             "tests/test_b.py": "from tests.test_a import TestSums\n\n\nclass TestMore(TestSums):\n    pass\n",
         },
-        {"tests/test_a.py": None, "tests/test_b.py": None},
+        {"sums.py": f"{PROGRAM['sums.py']}# Still.\n", "tests/test_a.py": None, "tests/test_b.py": None},
         {},
     ),
     "it failed before": (
         {**BROKEN, "pyproject.toml": PROGRAM["pyproject.toml"], "tests/test_a.py": TEST},
-        {"tests/test_a.py": None},
+        {"sums.py": f"{BROKEN['sums.py']}# Still.\n", "tests/test_a.py": None},
         {"test_adds": "unknown"},
     ),
     "flaky before": (
@@ -451,6 +461,14 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
             "tests/test_a.py": f"import pytest\n{TEST}\n    with pytest.warns(DeprecationWarning):\n        assert add('2', 2) == 4\n",
         },
         {**PROGRAM, "tests/test_a.py": TEST},
+        {"test_adds": "changed"},
+    ),
+    "what is deprecated now, where warnings are errors, and its test is taken away": (
+        {**PROGRAM, "pytest.ini": "[pytest]\nfilterwarnings = error\n", "tests/test_a.py": MORE},
+        {
+            "sums.py": "import warnings\n\n\ndef add(a, b):\n    if a > 1:\n        warnings.warn('add less', DeprecationWarning)\n    return a + b\n",
+            "tests/test_a.py": MORE.replace(TEST.partition("\n\n\n")[2] + "\n\n", ""),
+        },
         {"test_adds": "changed"},
     ),
     "a warning is gone that others still give": (
@@ -660,11 +678,21 @@ async def test_tests_that_did_not_run_before_are_told(earlier: Earlier) -> None:
     assert "tests/test_a.py could not be run on the code of before" in " ".join(found.not_run)
 
 
+async def test_what_failed_before_for_want_of_a_network_is_told_apart(earlier: Earlier) -> None:
+    reach = "\n\ndef test_reaches():\n    import socket\n    socket.create_connection(('{}', 80))\n"
+    text = TEST + reach.format("somewhere.example") + reach.format(0).replace("reaches", "fails").replace("80", "'a'")
+    found = await earlier({**PROGRAM, "tests/test_a.py": text}, {**BROKEN, "tests/test_a.py": TEST})
+    assert set(found.not_run) == {
+        "1 test failed before the change, too, as a network or a server is missing where Forge runs tests.",
+        "1 test failed before the change, too.",
+    }
+
+
 async def test_one_cause_is_one_line_with_its_remedy(earlier: Earlier) -> None:
     tests = dict.fromkeys(("tests/test_a.py", "tests/test_b.py", "tests/test_c.py"), f"import not_there\n{TEST}")
     found = await earlier({**PROGRAM, **tests}, {**BROKEN, **dict.fromkeys(tests)})
     assert found.not_run == snapshot(
         (
-            "tests/test_a.py and 2 more files could not be run on the code of before: ModuleNotFoundError: No module named 'not_there'. If that is missing here, `commands.setup` in .github/forge.yml installs what tests need.",
+            "tests/test_a.py and 2 more files could not be run: `not_there` is missing where Forge runs tests. What tests need is installed by `commands.setup` in .github/forge.yml, which reaches a registry with `commands.network: true`.",
         )
     )

@@ -21,7 +21,8 @@ PAYS = "it('pays once', () => {\n  expect(pay(3, 'euro')).toEqual({ paid: 3 });\
 async def test_removed_tests_are_named_where_their_runner_is_not_installed(earlier: Earlier) -> None:
     """One command says that it is missing, and nothing else is tried."""
     before = {"package.json": PACKAGE, "test/cart.test.ts": IMPORT + ADDS + PAYS, "test/old.test.ts": IMPORT + ADDS}
-    said = await earlier(before, {"test/cart.test.ts": IMPORT + ADDS, "test/old.test.ts": None})
+    change = {"cart.ts": "export {};\n", "test/cart.test.ts": IMPORT + ADDS, "test/old.test.ts": None}
+    said = await earlier(before, change)
     assert (said.tests, said.holding) == ((), 0)
     assert {(each.name, each.path) for each in said.removed} == {
         ("pays once", "test/cart.test.ts"),
@@ -35,7 +36,11 @@ async def test_removed_tests_are_named_where_their_runner_is_not_installed(earli
 async def test_what_moves_or_gets_another_name_is_not_removed(earlier: Earlier) -> None:
     """In a repository of which no runner is known."""
     before = {"test/a.test.ts": IMPORT + ADDS + PAYS}
-    after = {"test/a.test.ts": IMPORT + PAYS.replace("pays once", "pays at once"), "test/b.test.ts": IMPORT + ADDS}
+    after = {
+        "a.ts": "export {};\n",
+        "test/a.test.ts": IMPORT + PAYS.replace("pays once", "pays at once"),
+        "test/b.test.ts": IMPORT + ADDS,
+    }
     said = await earlier(before, after)
     assert (said.removed, len(said.not_run)) == ((), 1)
     assert said.not_run[0].startswith("No runner that Forge knows takes `test/a.test.ts`")
@@ -44,7 +49,7 @@ async def test_what_moves_or_gets_another_name_is_not_removed(earlier: Earlier) 
 async def test_a_test_that_ran_is_told_by_its_end_only(earlier: Earlier) -> None:
     test = "def test_{}():\n    assert {}\n\n\n"
     before = {"pytest.ini": "[pytest]\n", "tests/test_a.py": test.format("one", 1) + test.format("two", "not None")}
-    said = await earlier(before, {"tests/test_a.py": test.format("one", 1)})
+    said = await earlier(before, {"a.py": "", "tests/test_a.py": test.format("one", 1)})
     assert (said.removed, said.holding) == ((), 2)
 
 
@@ -52,10 +57,10 @@ async def test_five_are_named_and_the_others_counted(earlier: Earlier) -> None:
     tests = "".join(PAYS.replace("pays once", f"pays {number}") for number in range(7))
     section = render_section(await earlier({"test/a.test.ts": IMPORT + tests}, {"test/a.test.ts": None}))
     assert "- Removes 7 tests: `pays 0` (`test/a.test.ts`), " in section
-    assert section.endswith(" and 2 more; they could not be run here.")
+    assert section.endswith(" and 2 more; Forge did not run them.")
 
 
 def test_the_line_names_the_test_and_its_file() -> None:
     removed = RemovedTest(name="test_pay_twice", path="tests/test_store.py")
     section = render_section(EarlierTests(removed=(removed,), removed_count=1))
-    assert "- Removes 1 test: `test_pay_twice` (`tests/test_store.py`); it could not be run here." in section
+    assert "- Removes 1 test: `test_pay_twice` (`tests/test_store.py`); Forge did not run it." in section

@@ -51,6 +51,13 @@ def show(path: str, before: str, after: str, failing: int = 0, rest: SharedChang
             2,
             ["-", "`'linkify',`"],
         ),
+        (  # nothing stands in its place
+            "test_a.py",
+            "def test_a():\n    assert say() == 1\n    assert sing() == 2\n",
+            "def test_a():\n    assert sing() == 2\n",
+            2,
+            ["`assert say() == 1`", "removed"],
+        ),
         (  # a line that is cut says something else
             "test_a.py",
             f"def test_a():\n    assert say() == {_LONG}\n",
