@@ -16,7 +16,7 @@ from domain.events import Event, EventType
 from domain.memories import LONGEST, Memory, MemoryKind
 from domain.runs.next_step import SendBack
 from domain.runs.run import Run
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from safety.learning_screening import LONGEST_CONTEXT, LONGEST_SAID, Learning, Moment, ShownToModel
 
@@ -78,12 +78,9 @@ class Reflection(Value):
     learnings: list[ReportedLearning]
 
 
-def build_question(run: Run, moment: Moment, facts: Sequence[Fact], redact: Redact) -> ReflectionQuestion:
-    """Asks what can be learned; the same events give the same question.
-
-    :param redact: removes credentials from a text.
-    """
-    told = tuple(Fact(event=fact.event, text=redact(fact.text)) for fact in facts[-_MOST_FACTS:])
+def build_question(run: Run, moment: Moment, facts: Sequence[Fact]) -> ReflectionQuestion:
+    """Asks what can be learned; the same events give the same question."""
+    told = tuple(Fact(event=fact.event, text=redact_outgoing(fact.text)) for fact in facts[-_MOST_FACTS:])
     lines = [f"A run on {'an issue' if run.is_of_issue else 'a pull request'}. {_WHY[moment]}"]
     lines += [f"#{number} {fact.text}" for number, fact in enumerate(told, 1)]
     return ReflectionQuestion(
@@ -245,17 +242,14 @@ class PromptContext(Value):
     conditions: tuple[str, ...] = ()
     lessons: tuple[Memory, ...] = ()
 
-    def prepend_to(self, asked: T, redact: Redact) -> T:
-        """The question or assignment with this context above its content; its key stays the same.
-
-        :param redact: removes credentials from a text.
-        """
+    def prepend_to(self, asked: T) -> T:
+        """The question or assignment with this context above its content; its key stays the same."""
         said: list[str] = []
         if self.conditions:
             said += ["Maintainers let this go on, on these conditions:"]
-            said += [f"- {redact(flatten_markdown(words, _CONDITION))}" for words in self.conditions]
+            said += [f"- {redact_outgoing(flatten_markdown(words, _CONDITION))}" for words in self.conditions]
         if self.lessons:
-            said += [_LESSONS, *(_render_lesson(each, redact) for each in self.lessons)]
+            said += [_LESSONS, *(_render_lesson(each) for each in self.lessons)]
         return asked.model_copy(update={"content": "\n".join([*said, asked.content])})
 
     def find_named(self, text: str) -> Sequence[Memory]:
@@ -263,6 +257,6 @@ class PromptContext(Value):
         return [each for each in self.lessons if each.short_id in text]
 
 
-def _render_lesson(memory: Memory, redact: Redact) -> str:
-    when = f" [{redact(flatten_markdown(memory.context, _CONDITION))}]" if memory.context else ""
-    return f"- {memory.short_id}{when} {redact(flatten_markdown(memory.content, LONGEST))}"
+def _render_lesson(memory: Memory) -> str:
+    when = f" [{redact_outgoing(flatten_markdown(memory.context, _CONDITION))}]" if memory.context else ""
+    return f"- {memory.short_id}{when} {redact_outgoing(flatten_markdown(memory.content, LONGEST))}"

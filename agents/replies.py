@@ -14,7 +14,7 @@ from agents.llm.ask import Question
 from agents.prompts import build_question, flatten_markdown, strip_hidden
 from domain.paths import clean_name
 from domain.review.findings import Finding
-from domain.text.redaction import Redact, redact_outgoing
+from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from messages.proofs import find_shown_test
 
@@ -97,7 +97,7 @@ class QuestionAnswer(Value):
         return redact_outgoing(strip_hidden(self.answer))[:_ANSWER]
 
 
-def build_meaning_question(key: str, about: Sequence[str], words: str, redact: Redact) -> Question:
+def build_meaning_question(key: str, about: Sequence[str], words: str) -> Question:
     """Asks what a reply means.
 
     :param key: names the question in its phase.
@@ -105,10 +105,10 @@ def build_meaning_question(key: str, about: Sequence[str], words: str, redact: R
     :param words: the reply, as untrusted Markdown.
     """
     parts = ["== reply", f"> {flatten_markdown(words, _WORDS)}", *about]
-    return build_question(f"{key} meaning", "hear", parts, 300, redact)
+    return build_question(f"{key} meaning", "hear", parts, 300)
 
 
-def build_answer_question(key: str, finding: Finding, words: str, lines: Sequence[str], redact: Redact) -> Question:
+def build_answer_question(key: str, finding: Finding, words: str, lines: Sequence[str]) -> Question:
     """Asks for the answer to a person's question about a finding.
 
     :param lines: the lines of the finding's file; empty if they must not be sent.
@@ -119,12 +119,10 @@ def build_answer_question(key: str, finding: Finding, words: str, lines: Sequenc
         *render_finding(finding),
         *_render_code(finding, lines),
     ]
-    return build_question(f"{key} answer", "answer", parts, 600, redact)
+    return build_question(f"{key} answer", "answer", parts, 600)
 
 
-def build_argument_question(
-    key: str, finding: Finding, words: str, lines: Sequence[str], redact: Redact
-) -> Question | None:
+def build_argument_question(key: str, finding: Finding, words: str, lines: Sequence[str]) -> Question | None:
     """Asks whether a person is right who says why a finding is wrong; None where no code of it may be shown.
 
     :param lines: the lines of the finding's file; empty if they must not be sent.
@@ -134,7 +132,7 @@ def build_argument_question(
         return None
     shown = [] if test is None else ["== the test that fails", *(f"> {line}" for line in test.text.split("\n"))]
     said = ["== what the person says", f"> {flatten_markdown(words, _WORDS)}"]
-    return build_question(f"{key} argument", "dispute", [*said, *render_finding(finding), *code, *shown], 600, redact)
+    return build_question(f"{key} argument", "dispute", [*said, *render_finding(finding), *code, *shown], 600)
 
 
 def _render_code(finding: Finding, lines: Sequence[str], around: int = _AROUND) -> list[str]:

@@ -13,8 +13,8 @@ from domain.github.conversation import CommentKind, CommentRef
 from domain.slash import LONGEST_WORDS
 from domain.text.escaping import strip_invisible
 from handlers import slash
-from handlers.markdown import MOST_READ
 from handlers.payloads import AccountView, Id, IssueSubject, PullSubject, RepositoryEvent, Subject, View
+from handlers.slash import MOST_READ
 
 NodeId = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]  # opaque
 

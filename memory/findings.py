@@ -15,8 +15,7 @@ from domain.events import EventType
 from domain.review.avoidance import RULE, DetectorRecord
 from domain.review.feedback import Word
 from domain.review.findings import CREDENTIAL, Finding
-from domain.review.review import Remark, split_topics
-from domain.review.suppression import UptakeRecord
+from domain.review.review import Remark, UptakeRecord, split_topics
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from domain.value import make_finding_id, new_id
 from memory import ledger

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from domain.memories import Memory
 from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding
-from domain.review.suppression import (
+from domain.review.review import (
     MIN_CONFIDENCE,
     ONLY_DISMISSED,
     AdjustedConfidence,

@@ -8,8 +8,7 @@ from typing import Any
 from domain.events import Event, EventType
 from domain.gates import Gate
 from domain.review.findings import Finding
-from domain.review.review import Decision
-from domain.review.suppression import SuppressedFinding, SuppressionReason
+from domain.review.review import Decision, SuppressedFinding, SuppressionReason
 from domain.runs.run import ReasonCode, Run, RunState, Trigger
 from domain.text.escaping import format_moment
 from domain.value import shorten_id

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from domain.review.feedback import FindingFeedback
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.reading import BY_RULE
-from domain.review.review import NOTHING_JUDGED, JudgedFindings, Review
-from domain.review.suppression import (
+from domain.review.review import (
     MIN_CONFIDENCE,
+    NOTHING_JUDGED,
     AdjustedConfidence,
+    JudgedFindings,
+    Review,
     SuppressedFinding,
     SuppressionReason,
     UptakeRecord,

@@ -1,6 +1,8 @@
 """The files that a reader opens to follow five journeys through the code, and by which word they come to each.
 
-The word stands in both files. What is read beside a journey (the journal, the publisher, values, texts) is not counted.
+The word stands in both files. What is read beside a journey (the journal, the queues, the publisher, values, texts; how
+a run is admitted, how a change is planned and made) is not counted: that is called and answers, and the story goes on
+where it was called. What queues a run names the class that does its work.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +23,6 @@ class Step(NamedTuple):
 
 _DOOR = (Step("bot/webhook.py", "receive"), Step("handlers/__init__.py", "translate"))
 _DISPATCH = "pipeline/deliveries/dispatch.py"
-_RUN = "pipeline/worker/run_work.py"
 
 JOURNEYS: Mapping[str, Sequence[Step]] = {
     "an opened pull request to its posted review": (
@@ -29,8 +30,6 @@ JOURNEYS: Mapping[str, Sequence[Step]] = {
         Step("handlers/pull_request.py", "handle"),
         Step(_DISPATCH, "ReviewPullRequest"),
         Step("pipeline/deliveries/starts.py", "handle_review"),
-        Step("pipeline/deliveries/admission.py", "admit_review"),
-        Step(_RUN, "Run"),
         Step("pipeline/review/workflow.py", "ReviewRun"),
         Step("pipeline/review/verdict.py", "ReviewVerdict"),
         Step("pipeline/publishing/reviews.py", "post_review"),
@@ -49,19 +48,15 @@ JOURNEYS: Mapping[str, Sequence[Step]] = {
         Step("handlers/pull_request.py", "handle_issue"),
         Step(_DISPATCH, "LabelledIssue"),
         Step("pipeline/deliveries/starts.py", "handle_label"),
-        Step(_RUN, "Run"),
         Step("pipeline/issue/workflow.py", "IssueRun"),
         Step("pipeline/issue/cycle.py", "Cycle"),
-        Step("pipeline/issue/implementation.py", "Implementation"),
-        Step("pipeline/issue/pull_request.py", "BuiltChange"),
+        Step("pipeline/issue/pull_request.py", "PullRequestPublisher"),
     ),
     "a merge to its deployment": (
         *_DOOR,
         Step("handlers/pull_request.py", "handle"),
         Step(_DISPATCH, "EndPullRequest"),
         Step("pipeline/deliveries/cancellation.py", "end_pull_request"),
-        Step("pipeline/deployment/orders.py", "order_merged"),
-        Step(_RUN, "Run"),
         Step("pipeline/deployment/workflow.py", "DeploymentRun"),
         Step("pipeline/deployment/rollout.py", "Rollout"),
         Step("pipeline/deployment/service.py", "DeployTransport"),

@@ -45,7 +45,7 @@ IMPORTING_MORE: Mapping[str, int] = {
 }
 """Files that still import more, and from how many."""
 
-MOST_HOPS = 10
+MOST_HOPS = 8
 """Files that a reader opens on one of the journeys of ``tests/journeys.py``."""
 
 MOST_PARTICIPLES = 14

@@ -12,7 +12,6 @@ from agents.prompts import load_prompt
 from domain.paths import is_test
 from domain.runs.patches import MOST_TESTS, ChangeSet, Violation, Worked
 from domain.runs.plan import LONGEST_WORDS
-from domain.text.redaction import Redact
 from domain.value import Value
 
 REPORT_FILE = "report.json"
@@ -46,13 +45,13 @@ class ExternalWork(ModelResult):
     kept: int = 0
 
 
-def build_external_assignment(key: str, task: ImplementationTask, redact: Redact, *, says_words: bool) -> Assignment:
+def build_external_assignment(key: str, task: ImplementationTask, *, says_words: bool) -> Assignment:
     """The assignment of an agent that changes files itself.
 
     :param key: names the piece of work in the journal.
     :param says_words: whether it may see what tests print.
     """
-    content = build_content(task, redact, says_words=says_words)
+    content = build_content(task, says_words=says_words)
     return Assignment(key=key, instructions=add_recovery(load_prompt("external"), task), content=content)
 
 

@@ -21,7 +21,7 @@ from domain.runs.earlier_tests import Baseline
 from domain.runs.patches import ChangeSet, RequiredFix, Worked, find_mistakes
 from domain.runs.plan import Plan, Task, TaskId, Words
 from domain.text.escaping import flatten_text
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from workspace.draft import Draft, Edit
 from workspace.patches.refusals import PatchRefused
@@ -89,35 +89,29 @@ class ImplementationTask(Value):
 
 
 def build_agent(
-    draft: Draft,
-    never_send: Sequence[str],
-    redact: Redact,
-    test: Test | None,
-    check: CheckDraft,
-    more: Sequence[Tool] = (),
+    draft: Draft, never_send: Sequence[str], test: Test | None, check: CheckDraft, more: Sequence[Tool] = ()
 ) -> Agent[Worked]:
     """The implementer on a draft, which it can read, change and test.
 
     :param never_send: globs of files that a model must not see; if there are any, it does not see what tests print
         either.
-    :param redact: removes credentials from a text.
     :param test: tests a commit; None if the repository's own workflows do that.
     :param check: runs the checks of the review on a commit.
     :param more: tools of interactive mode.
     """
     tools = [
-        *make_file_tools(draft.snapshot, never_send=never_send, redact=redact),
-        *make_history_tools(draft.history, never_send=never_send, redact=redact),
-        *make_edit_tools(draft, redact=redact),
-        *make_check_tools(draft, check, redact=redact),
+        *make_file_tools(draft.snapshot, never_send=never_send),
+        *make_history_tools(draft.history, never_send=never_send),
+        *make_edit_tools(draft),
+        *make_check_tools(draft, check),
     ]
     if test is not None:
-        tools.append(make_run_tests(draft, test, redact=redact, says_words=not never_send))
+        tools.append(make_run_tests(draft, test, says_words=not never_send))
     return Agent(Worked, (*tools, *more), find_mistakes)
 
 
 def build_assignment(
-    key: str, task: ImplementationTask, redact: Redact, *, says_words: bool = True, is_interactive: bool = False
+    key: str, task: ImplementationTask, *, says_words: bool = True, is_interactive: bool = False
 ) -> Assignment:
     """The implementer's assignment.
 
@@ -125,7 +119,7 @@ def build_assignment(
     :param says_words: whether the model may see what tests print.
     :param is_interactive: whether it may run commands.
     """
-    content = build_content(task, redact, says_words=says_words)
+    content = build_content(task, says_words=says_words)
     instructions = f"{load_instructions()}\n\n{load_prompt('interactive')}" if is_interactive else load_instructions()
     return Assignment(key=key, instructions=add_recovery(instructions, task), content=content)
 
@@ -142,10 +136,9 @@ def load_instructions() -> str:
     return load_prompt("implement")
 
 
-def build_content(task: ImplementationTask, redact: Redact, *, says_words: bool = True) -> str:
+def build_content(task: ImplementationTask, *, says_words: bool = True) -> str:
     """The content that varies, all of it framed as data.
 
-    :param redact: removes credentials from a text.
     :param says_words: whether the model may see what tests print.
     """
     data = [
@@ -153,14 +146,14 @@ def build_content(task: ImplementationTask, redact: Redact, *, says_words: bool 
         *_render_task(task.mine),
         *_render_other_tasks(task),
         *_render_areas(task),
-        *render_baseline(task.baseline, redact, says_words=says_words),
+        *render_baseline(task.baseline, says_words=says_words),
         *render_conventions(task.conventions),
         *render_elsewhere(task.conventions),
-        *_render_to_fix(task.to_fix, redact),
-        *render_recovery(task.recovery, redact),
-        *_render_tried(task.tried, redact),
+        *_render_to_fix(task.to_fix),
+        *render_recovery(task.recovery),
+        *_render_tried(task.tried),
     ]
-    return frame_data(redact("\n".join(data)))
+    return frame_data(redact_outgoing("\n".join(data)))
 
 
 # --- the prompt --------------------------------------------------------------------------------------------
@@ -211,14 +204,14 @@ def _render_areas(task: ImplementationTask) -> Iterator[str]:
             yield f"{name}: {', '.join(listed)}"
 
 
-def _render_to_fix(items: Sequence[RequiredFix], redact: Redact) -> Iterator[str]:
+def _render_to_fix(items: Sequence[RequiredFix]) -> Iterator[str]:
     """As many problems as fit, in order."""
     if not items:
         return
     yield "== to fix"
     room = _TO_FIX
     for index, item in enumerate(items):
-        lines = [f"- {_render_place(item, redact)}", *quote_lines(redact(item.message)[:_MESSAGE])]
+        lines = [f"- {_render_place(item)}", *quote_lines(redact_outgoing(item.message)[:_MESSAGE])]
         room -= sum(len(line) + 1 for line in lines)
         if room < 0:
             yield from note_omitted(len(items) - index, "more")
@@ -226,7 +219,7 @@ def _render_to_fix(items: Sequence[RequiredFix], redact: Redact) -> Iterator[str
         yield from lines
 
 
-def _render_tried(tried: Sequence[TriedFix], redact: Redact) -> Iterator[str]:
+def _render_tried(tried: Sequence[TriedFix]) -> Iterator[str]:
     """The newest attempts: what each was to fix, in short, and what was answered."""
     if not tried:
         return
@@ -235,14 +228,14 @@ def _render_tried(tried: Sequence[TriedFix], redact: Redact) -> Iterator[str]:
     for number, attempt in list(enumerate(tried, 1))[-_ATTEMPTS:]:
         yield f"Attempt {number} was to fix:"
         for item in attempt.to_fix[:_PROBLEMS]:
-            yield f"- {_render_place(item, redact)}: {flatten_text(redact(item.message))[:_PLACE]}"
+            yield f"- {_render_place(item)}: {flatten_text(redact_outgoing(item.message))[:_PLACE]}"
         yield from note_omitted(len(attempt.to_fix) - _PROBLEMS, "more")
         yield "It answered:"
-        yield from quote_lines(redact(attempt.answer))
+        yield from quote_lines(redact_outgoing(attempt.answer))
 
 
-def _render_place(item: RequiredFix, redact: Redact) -> str:
-    path, rule = (redact(flatten_text(text))[:_PLACE] for text in (item.path, item.rule))
+def _render_place(item: RequiredFix) -> str:
+    path, rule = (redact_outgoing(flatten_text(text))[:_PLACE] for text in (item.path, item.rule))
     line = "" if item.line is None else f":{item.line}"
     return f"{item.id} {path}{line} {rule}".strip()
 

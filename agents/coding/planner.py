@@ -17,7 +17,7 @@ from domain.review.reading import NO_CONVENTIONS, Conventions
 from domain.runs.earlier_tests import Baseline
 from domain.runs.plan import Plan, Planned, find_mistakes
 from domain.text.escaping import flatten_text, strip_invisible
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from workspace.snapshot import Snapshot
 
@@ -133,28 +133,25 @@ class PlanningTask(Value):
         return "\n".join([self.title, self.issue.text, *said])
 
 
-def build_agent(snapshot: Snapshot, never_send: Sequence[str], redact: Redact) -> Agent[Planned]:
+def build_agent(snapshot: Snapshot, never_send: Sequence[str]) -> Agent[Planned]:
     """The planner, which can read the code of a snapshot and its history.
 
     :param never_send: globs of files that a model must not see.
-    :param redact: removes credentials from a text.
     """
     tools = (
-        *make_file_tools(snapshot, never_send=never_send, redact=redact),
-        *make_history_tools(snapshot.history, never_send=never_send, redact=redact),
+        *make_file_tools(snapshot, never_send=never_send),
+        *make_history_tools(snapshot.history, never_send=never_send),
     )
     return Agent(Planned, tools, find_mistakes)
 
 
-def build_assignment(
-    task: PlanningTask, redact: Redact, baseline: Baseline | None = None, *, says_words: bool = True
-) -> Assignment:
+def build_assignment(task: PlanningTask, baseline: Baseline | None = None, *, says_words: bool = True) -> Assignment:
     """The planner's assignment. Its key must never change, because journals hold it.
 
     :param baseline: how the repository's commands end before any change, if that is known.
     :param says_words: whether the model may see what tests print.
     """
-    content = build_content(task, redact, baseline, says_words=says_words)
+    content = build_content(task, baseline, says_words=says_words)
     instructions = load_instructions()
     if task.place is not None:
         instructions = f"{instructions}\n\n{load_prompt('do')}"
@@ -166,27 +163,24 @@ def load_instructions() -> str:
     return load_prompt("plan")
 
 
-def build_content(
-    task: PlanningTask, redact: Redact, baseline: Baseline | None = None, *, says_words: bool = True
-) -> str:
+def build_content(task: PlanningTask, baseline: Baseline | None = None, *, says_words: bool = True) -> str:
     """The content that varies, all of it framed as data.
 
-    :param redact: removes credentials from a text.
     :param baseline: how the repository's commands end before any change, if that is known.
     :param says_words: whether the model may see what tests print.
     """
     data = [
-        *(_render_issue(task, redact) if task.place is None else _render_instruction(task, task.place, redact)),
-        *_render_repository(task, redact),
-        *render_baseline(baseline, redact, says_words=says_words),
+        *(_render_issue(task) if task.place is None else _render_instruction(task, task.place)),
+        *_render_repository(task),
+        *render_baseline(baseline, says_words=says_words),
         *render_conventions(task.conventions or NO_CONVENTIONS),
         *render_elsewhere(task.conventions or NO_CONVENTIONS),
-        *_render_asked(task.asked, redact),
-        *_render_comments("comments", task.comments, redact),
+        *_render_asked(task.asked),
+        *_render_comments("comments", task.comments),
     ]
     if task.earlier is not None:
-        data += _render_earlier(task.earlier, redact)
-        data += _render_comments("replies to the earlier plan", task.replies, redact)
+        data += _render_earlier(task.earlier)
+        data += _render_comments("replies to the earlier plan", task.replies)
     return frame_data("\n".join(data))
 
 
@@ -214,55 +208,55 @@ def _strip_comments(text: str) -> str:
     return "".join([*parts, rest if hiding is None else rest[: hiding.start()]])
 
 
-def _render_issue(task: PlanningTask, redact: Redact) -> Iterator[str]:
+def _render_issue(task: PlanningTask) -> Iterator[str]:
     yield f"== issue {task.number} by {_render_author(task.issue)}"
-    yield f"Title: {redact(flatten_markdown(task.title, _TITLE))}"
-    yield _quote(task.issue.text, _BODY, redact) or "(without a body)"
+    yield f"Title: {redact_outgoing(flatten_markdown(task.title, _TITLE))}"
+    yield _quote(task.issue.text, _BODY) or "(without a body)"
 
 
-def _render_instruction(task: PlanningTask, place: InstructionPlace, redact: Redact) -> Iterator[str]:
+def _render_instruction(task: PlanningTask, place: InstructionPlace) -> Iterator[str]:
     yield f"== instruction by {_render_author(task.issue)}"
-    yield _quote(task.issue.text, _BODY, redact) or "(nothing that can be read)"
+    yield _quote(task.issue.text, _BODY) or "(nothing that can be read)"
     if place.path:
         yield "== given at"
-        yield redact(_flatten(place.path if place.line is None else f"{place.path}:{place.line}"))
-    yield from _render_comments("said before in this thread", place.said, redact)
+        yield redact_outgoing(_flatten(place.path if place.line is None else f"{place.path}:{place.line}"))
+    yield from _render_comments("said before in this thread", place.said)
     yield f"== pull request {task.number}"
-    yield f"Title: {redact(flatten_markdown(task.title, _TITLE))}"
+    yield f"Title: {redact_outgoing(flatten_markdown(task.title, _TITLE))}"
     yield "It changes:"
-    yield from (f"- {redact(_flatten(path))}" for path in place.changed[:_ENTRIES])
+    yield from (f"- {redact_outgoing(_flatten(path))}" for path in place.changed[:_ENTRIES])
     yield from note_omitted(len(place.changed) - _ENTRIES, "files")
     for each in place.shown:
-        yield f"== {redact(_flatten(each.heading))}"
-        yield _quote_code(each.text, _EXCERPT, redact) or "(empty)"
+        yield f"== {redact_outgoing(_flatten(each.heading))}"
+        yield _quote_code(each.text, _EXCERPT) or "(empty)"
 
 
-def _render_repository(task: PlanningTask, redact: Redact) -> Iterator[str]:
+def _render_repository(task: PlanningTask) -> Iterator[str]:
     yield "== repository"
     yield f"Default branch: {_flatten(task.default_branch)}"
     yield "Top level:"
-    yield from (f"- {redact(_flatten(entry))}" for entry in task.entries[:_ENTRIES])
+    yield from (f"- {redact_outgoing(_flatten(entry))}" for entry in task.entries[:_ENTRIES])
     yield from note_omitted(len(task.entries) - _ENTRIES, "entries")
 
 
-def _render_asked(questions: Sequence[str], redact: Redact) -> Iterator[str]:
+def _render_asked(questions: Sequence[str]) -> Iterator[str]:
     if questions:
         yield "== questions you asked before"
-        yield from (f"- {redact(_flatten(each))}" for each in questions)
+        yield from (f"- {redact_outgoing(_flatten(each))}" for each in questions)
 
 
-def _render_earlier(plan: Plan, redact: Redact) -> Iterator[str]:
+def _render_earlier(plan: Plan) -> Iterator[str]:
     yield "== earlier plan"
-    written = redact(strip_invisible(plan.model_dump_json(exclude_defaults=True)).replace("\n", " "))
+    written = redact_outgoing(strip_invisible(plan.model_dump_json(exclude_defaults=True)).replace("\n", " "))
     yield written[:_PLAN]
     yield from note_omitted(len(written) - _PLAN, "more characters")
 
 
-def _render_comments(title: str, said: Sequence[AuthoredText], redact: Redact) -> Iterator[str]:
+def _render_comments(title: str, said: Sequence[AuthoredText]) -> Iterator[str]:
     """As many comments as fit, in the order they were written."""
     if not said:
         return
-    shown = dict(_fit_comments(said, redact))
+    shown = dict(_fit_comments(said))
     yield f"== {title}"
     yield from note_omitted(len(said) - len(shown), "comments")
     for index in sorted(shown):
@@ -270,30 +264,30 @@ def _render_comments(title: str, said: Sequence[AuthoredText], redact: Redact) -
         yield shown[index]
 
 
-def _fit_comments(said: Sequence[AuthoredText], redact: Redact) -> Iterator[tuple[int, str]]:
+def _fit_comments(said: Sequence[AuthoredText]) -> Iterator[tuple[int, str]]:
     """Chooses comments of people with write permission first, then the newest, so that others cannot crowd them out."""
     room = _COMMENTS
     ranked = sorted(range(len(said)), key=lambda index: (said[index].role in _WRITERS, index), reverse=True)
     for index in ranked:
         if room < _COMMENT:
             return
-        text = _quote(said[index].text, _COMMENT, redact)
+        text = _quote(said[index].text, _COMMENT)
         room -= len(text) + 100
         yield index, text or "> (nothing that can be read)"
 
 
-def _quote(text: str, most: int, redact: Redact) -> str:
+def _quote(text: str, most: int) -> str:
     """Marks each line of a person's text, so that none looks like a heading or a note of Forge."""
-    bare = redact(strip_hidden_markup(text))
+    bare = redact_outgoing(strip_hidden_markup(text))
     if not bare:
         return ""
     lines = [f"> {line}" for line in bare[:most].split("\n")]
     return "\n".join([*lines, *note_omitted(len(bare) - most, "more characters")])
 
 
-def _quote_code(text: str, most: int, redact: Redact) -> str:
+def _quote_code(text: str, most: int) -> str:
     """Marks each line of code, or of what a program printed, in which nothing is markup."""
-    plain = redact(strip_invisible(text)).strip("\n")
+    plain = redact_outgoing(strip_invisible(text)).strip("\n")
     lines = [f"> {line}" for line in plain[:most].split("\n")] if plain else []
     return "\n".join([*lines, *note_omitted(len(plain) - most, "more characters")])
 

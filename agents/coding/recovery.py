@@ -11,7 +11,7 @@ from domain.runs.earlier_tests import Baseline
 from domain.runs.patches import ChangedFile, ChangeSet
 from domain.runs.recovery import HiddenFailure, RecoveryAttempt, Strategy
 from domain.text.escaping import flatten_text
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 from domain.value import Value
 
 _LINE, _NAMED = 200, 20  # characters of each line, failed tests that are named
@@ -78,7 +78,7 @@ def load_recovery_instructions(strategy: Strategy) -> str:
     return f"{load_prompt('recover')}\n\n{load_prompt(f'recover_{strategy.value}')}"
 
 
-def render_recovery(task: RecoveryTask | None, redact: Redact) -> Iterator[str]:
+def render_recovery(task: RecoveryTask | None) -> Iterator[str]:
     """What was hidden, which attempts there were, and what was taken away, as data."""
     if task is None:
         return
@@ -86,31 +86,32 @@ def render_recovery(task: RecoveryTask | None, redact: Redact) -> Iterator[str]:
     made = [(each, later) for each, later in pairwise(task.attempts) if each.is_made]
     yield f"== recovery: attempt {len(made) + 1}, strategy {task.strategy}"
     yield "A failure was hidden instead of mended:"
-    yield from chain.from_iterable(_render_place(each, redact) for each in now.hidden[:_SHOWN])
+    yield from chain.from_iterable(_render_place(each) for each in now.hidden[:_SHOWN])
     if made:
         yield "== recovery attempts so far"
     for number, (attempt, later) in enumerate(made, 1):
         yield f"Attempt {number}, strategy {attempt.strategy}, was about:"
-        yield from (f"- {flatten_text(redact(f'{each.place} {each.rule}'))}" for each in attempt.hidden[:_SHOWN])
+        hidden = (redact_outgoing(f"{each.place} {each.rule}") for each in attempt.hidden[:_SHOWN])
+        yield from (f"- {flatten_text(each)}" for each in hidden)
         yield "It answered:"
-        yield from quote_lines(redact(later.said)[:_LONGEST])
+        yield from quote_lines(redact_outgoing(later.said)[:_LONGEST])
     if now.said:
         yield "The answer with which it was hidden:"
-        yield from quote_lines(redact(now.said)[:_LONGEST])
+        yield from quote_lines(redact_outgoing(now.said)[:_LONGEST])
     for file in task.damaged:
-        yield f"== what was taken away: {flatten_text(redact(file.path))}"
-        yield from quote_lines(redact(file.diff))
+        yield f"== what was taken away: {flatten_text(redact_outgoing(file.path))}"
+        yield from quote_lines(redact_outgoing(file.diff))
 
 
-def _render_place(hidden: HiddenFailure, redact: Redact) -> Iterator[str]:
-    yield f"- {flatten_text(redact(f'{hidden.place} {hidden.rule}'))}"
-    yield from quote_lines(redact(hidden.what))
+def _render_place(hidden: HiddenFailure) -> Iterator[str]:
+    yield f"- {flatten_text(redact_outgoing(f'{hidden.place} {hidden.rule}'))}"
+    yield from quote_lines(redact_outgoing(hidden.what))
     if hidden.demanded:
         yield "  It demanded:"
-        yield from quote_lines(redact("\n".join(hidden.demanded)))
+        yield from quote_lines(redact_outgoing("\n".join(hidden.demanded)))
     if hidden.output:
         yield "  It printed, at its end:"
-        yield from quote_lines(redact(hidden.output))
+        yield from quote_lines(redact_outgoing(hidden.output))
     yield f"  Legitimate: {LEGITIMATE[hidden.kind]}"
     yield f"  Instead: {INSTEAD.get(hidden.kind, _INSTEAD)}."
 
@@ -122,7 +123,7 @@ def _describe_damage(file: ChangedFile) -> DamagedFile:
     return DamagedFile(path=file.path, diff=diff if len(diff) <= _DIFF else f"{diff[:_DIFF]}\n[the rest is left out]")
 
 
-def render_baseline(baseline: Baseline | None, redact: Redact, *, says_words: bool) -> Iterator[str]:
+def render_baseline(baseline: Baseline | None, *, says_words: bool) -> Iterator[str]:
     """A part of an agent's assignment; nothing where nothing is known.
 
     :param says_words: whether the agent may see what the repository's commands print, and what its tests are called.
@@ -131,22 +132,22 @@ def render_baseline(baseline: Baseline | None, redact: Redact, *, says_words: bo
         return
     yield "== before any change"
     if baseline.lacks:
-        yield f"The tests show nothing where they run{f': {_flatten(baseline.lacks, redact)}' if says_words else '.'}"
+        yield f"The tests show nothing where they run{f': {_flatten(baseline.lacks)}' if says_words else '.'}"
         if not baseline.is_runnable:
             yield "Nobody can run them for you."
             return
     for command in baseline.commands:
         ended = "succeeds" if command.is_successful else "fails already"
-        yield f"- {command.kind}: `{_flatten(command.line, redact)}` {ended} after {command.seconds:.0f} s"
+        yield f"- {command.kind}: `{_flatten(command.line)}` {ended} after {command.seconds:.0f} s"
     if baseline.passed or baseline.failing:
         yield f"Tests that pass: {baseline.passed:,}. Tests that fail already: {len(baseline.failing):,}."
     else:
         yield "How many tests there are is not known: their command leaves no report that is read."
     if baseline.failing and says_words:
         yield "Leave these as they are, unless the task is about them:"
-        yield from (f"- {_flatten(name, redact)}" for name in baseline.failing[:_NAMED])
+        yield from (f"- {_flatten(name)}" for name in baseline.failing[:_NAMED])
 
 
-def _flatten(text: str, redact: Redact) -> str:
-    line = redact(flatten_text(text))
+def _flatten(text: str) -> str:
+    line = redact_outgoing(flatten_text(text))
     return line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"

@@ -9,7 +9,7 @@ from agents.loop.turns import Assignment
 from agents.prompts import frame_data, load_prompt, quote_lines
 from domain.paths import clean_name
 from domain.text.escaping import strip_invisible
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from safety.conflicts import ConflictHunk, Outside, ResolvedHunks, SideCommit, find_mistakes, list_paths
 from workspace.snapshot import Snapshot
@@ -35,28 +35,23 @@ class ConflictTask(Value):
 
 
 def build_agent(
-    merged: Snapshot,
-    hunks: Sequence[ConflictHunk],
-    outside: Mapping[str, Outside],
-    never_send: Sequence[str],
-    redact: Redact,
+    merged: Snapshot, hunks: Sequence[ConflictHunk], outside: Mapping[str, Outside], never_send: Sequence[str]
 ) -> Agent[ResolvedHunks]:
     """The resolver, which can read the files as git merged them.
 
     :param outside: path → the text around the conflicts of each file with hunks.
     :param never_send: globs of files that a model must not see.
-    :param redact: removes credentials from a text.
     """
-    tools = make_file_tools(merged, never_send=never_send, redact=redact)
+    tools = make_file_tools(merged, never_send=never_send)
     return Agent(ResolvedHunks, tools, partial(find_mistakes, hunks, outside))
 
 
-def build_assignment(key: str, task: ConflictTask, redact: Redact) -> Assignment:
+def build_assignment(key: str, task: ConflictTask) -> Assignment:
     """The resolver's assignment.
 
     :param key: names it in the journal.
     """
-    content = frame_data(redact("\n".join(_render(task))))
+    content = frame_data(redact_outgoing("\n".join(_render(task))))
     return Assignment(key=key, instructions=load_prompt("resolve"), content=content, max_output_tokens=16_000)
 
 

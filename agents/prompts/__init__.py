@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agents.llm.ask import Question
 from domain.text.escaping import strip_invisible
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 
 _COMMENT = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,1000}>")
@@ -46,11 +46,10 @@ def strip_hidden(text: str) -> str:
     return " ".join(_IMAGE.sub(" ", _COMMENT.sub(" ", strip_invisible(text))).split())
 
 
-def build_question(key: str, prompt: str, data: Iterable[str], most: int, redact: Redact = str) -> Question:
-    """A question with the instructions of a prompt, about lines that are framed as data.
+def build_question(key: str, prompt: str, data: Iterable[str], most: int) -> Question:
+    """A question with the instructions of a prompt, about lines that are framed as data, without their credentials.
 
     :param most: output tokens.
-    :param redact: removes credentials from the whole; not needed where they are gone from each line.
     """
-    content = frame_data(redact("\n".join(data)))
+    content = frame_data(redact_outgoing("\n".join(data)))
     return Question(key=key, instructions=load_prompt(prompt), content=content, max_output_tokens=most)

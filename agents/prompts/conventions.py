@@ -12,7 +12,7 @@ from domain.review.changes import SkippedFile
 from domain.review.reading import ConventionFile, Conventions
 from domain.text.credential_shapes import find_key_lines
 from domain.text.escaping import strip_invisible
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 from workspace.git import TooLarge
 from workspace.objects import Objects
 
@@ -63,7 +63,7 @@ def find_home(path: str) -> str:
     return "".join(f"{folder}/" for folder in folders[:hidden])
 
 
-def parse(path: str, content: bytes, redact: Redact) -> ConventionText | None:
+def parse(path: str, content: bytes) -> ConventionText | None:
     """Reads a file of conventions; None if it is not in UTF-8.
 
     What a page would not show, such as comments, is left out, and so are credentials.
@@ -79,7 +79,7 @@ def parse(path: str, content: bytes, redact: Redact) -> ConventionText | None:
         text = text if front is None else _blank(front) + text[front.end() :]
     lines = _COMMENT.sub(_blank, text).split("\n")
     keys = find_key_lines(lines)
-    shown = ((number, _clean(line, redact)) for number, line in enumerate(lines, 1) if number not in keys)
+    shown = ((number, _clean(line)) for number, line in enumerate(lines, 1) if number not in keys)
     return ConventionText(path, find_home(path), globs, tuple((number, line) for number, line in shown if line))
 
 
@@ -100,8 +100,8 @@ def _blank(found: re.Match[str]) -> str:
     return "\n" * found[0].count("\n")
 
 
-def _clean(line: str, redact: Redact) -> str:
-    return redact(strip_invisible(line).replace("\n", " ").rstrip())[:_LONGEST_LINE]
+def _clean(line: str) -> str:
+    return redact_outgoing(strip_invisible(line).replace("\n", " ").rstrip())[:_LONGEST_LINE]
 
 
 _EACH, _TOGETHER = 2_000, 4_000  # tokens, as `agents.llm.prices.estimate` counts them
@@ -201,13 +201,12 @@ _TOO_MANY = f"there are {_MOST_FILES} nearer ones, which is the most that is rea
 
 
 async def read_conventions(
-    code: Objects, commit: str, paths: Collection[str], review: ReviewSettings, redact: Redact
+    code: Objects, commit: str, paths: Collection[str], review: ReviewSettings
 ) -> WrittenConventions:
     """The conventions that a commit holds, as far as `review.instructions` names them.
 
     :param commit: of the default branch, so that a change of them counts once it is merged.
     :param paths: files that they may be about, beside the whole repository.
-    :param redact: removes credentials from a text.
     :raises CodeAccessError: the commit cannot be read.
     """
     if not review.instructions:
@@ -219,7 +218,7 @@ async def read_conventions(
         contents = await code.read(commit, sendable[:_MOST_FILES])
     except TooLarge:
         return WrittenConventions(problem="The repository has too many files to look for conventions.")
-    parsed = {path: parse(path, content, redact) for path, content in contents.items()}
+    parsed = {path: parse(path, content) for path, content in contents.items()}
     texts = {path: text for path, text in parsed.items() if text is not None}
     reasons = dict.fromkeys(near, _NOT_SENT)
     reasons |= dict.fromkeys(sendable, _TOO_MANY) | dict.fromkeys(sendable[:_MOST_FILES], _TOO_LARGE)

@@ -15,7 +15,7 @@ from domain.review.changes import Change, FileVersions
 from domain.review.reading import Outline
 from domain.text.description import split_sections
 from domain.text.escaping import strip_invisible
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from messages.descriptions import ExplainedFile, ExplainedPart
 from workspace.snapshot import Snapshot
@@ -65,13 +65,10 @@ class DraftedDescription(Value):
     sections: list[DraftedSection] = []
 
 
-def build_description_question(
-    key: str, about: DescribedChange, change: Change, never_send: Sequence[str], redact: Redact
-) -> Question:
+def build_description_question(key: str, about: DescribedChange, change: Change, never_send: Sequence[str]) -> Question:
     """Asks for the description of a change.
 
     :param never_send: globs of files that a model must not see.
-    :param redact: removes credentials from a text.
     """
     sections = [section.name for section in split_sections(about.template) if section.name]
     parts = [
@@ -87,15 +84,15 @@ def build_description_question(
         "== files",
         *(f"- {clean_name(path)}" for path in change.paths[:_MOST_FILES] if not matches(path, never_send)),
         "== diff",
-        *_render_diff(change, never_send, redact, tokens=12_000),
+        *_render_diff(change, never_send, tokens=12_000),
     ]
-    return build_question(key, "describe", parts, 2_500, redact)
+    return build_question(key, "describe", parts, 2_500)
 
 
-def _render_diff(change: Change, never_send: Sequence[str], redact: Redact, *, tokens: int) -> list[str]:
+def _render_diff(change: Change, never_send: Sequence[str], *, tokens: int) -> list[str]:
     """As much of a change as fits into one question."""
     size, texts = ReadingLimits(question=tokens, questions=1, context=0, least_context=0), is_only_text(change)
-    reading = select_files(change, {}, withheld={}, never_send=never_send, redact=redact, size=size, texts=texts)
+    reading = select_files(change, {}, withheld={}, never_send=never_send, size=size, texts=texts)
     return [shown.text for group in reading.groups for shown in group]
 
 
@@ -130,33 +127,21 @@ class DraftedWalk(Value):
 
 
 def select_seams(
-    change: Change,
-    versions: Mapping[str, FileVersions],
-    outlines: Mapping[str, Outline],
-    never_send: Sequence[str],
-    redact: Redact,
+    change: Change, versions: Mapping[str, FileVersions], outlines: Mapping[str, Outline], never_send: Sequence[str]
 ) -> FileSelection:
     """What is read of a change, cut where it hangs together.
 
     :param versions: path at head → both versions of the changed files.
     :param outlines: path → what surrounds its changed lines.
     :param never_send: globs of files that a model must not see.
-    :param redact: removes credentials from a text.
     """
     only_text = is_only_text(change)
     return select_files(
-        change,
-        versions,
-        withheld={},
-        never_send=never_send,
-        redact=redact,
-        size=_SEAM,
-        outlines=outlines,
-        texts=only_text,
+        change, versions, withheld={}, never_send=never_send, size=_SEAM, outlines=outlines, texts=only_text
     )
 
 
-def build_walk_question(key: str, title: str, reading: FileSelection, redact: Redact) -> Question:
+def build_walk_question(key: str, title: str, reading: FileSelection) -> Question:
     """Asks for the walk.
 
     :param title: of the pull request, untrusted.
@@ -164,7 +149,7 @@ def build_walk_question(key: str, title: str, reading: FileSelection, redact: Re
     parts = ["== title", f"> {flatten_markdown(title, _TITLE)}"]
     for number, group in enumerate(reading.groups, 1):
         parts += [f"== seam {number}", *(shown.text for shown in group)]
-    return build_question(key, "walkthrough", parts, 4_000, redact)
+    return build_question(key, "walkthrough", parts, 4_000)
 
 
 def list_parts(walk: DraftedWalk, reading: FileSelection) -> list[ExplainedPart]:
@@ -207,17 +192,16 @@ class CodeAnswer(Value):
     places: list[Place] = []
 
 
-def build_agent(snapshot: Snapshot, never_send: Sequence[str], redact: Redact) -> Agent[CodeAnswer]:
+def build_agent(snapshot: Snapshot, never_send: Sequence[str]) -> Agent[CodeAnswer]:
     """The agent, which can read the code of a snapshot.
 
     :param never_send: globs of files that a model must not see.
-    :param redact: removes credentials from a text.
     """
-    return Agent(CodeAnswer, make_file_tools(snapshot, never_send=never_send, redact=redact), _find_mistake)
+    return Agent(CodeAnswer, make_file_tools(snapshot, never_send=never_send), _find_mistake)
 
 
 def build_assignment(
-    key: str, words: str, about: Sequence[str], change: Change | None, never_send: Sequence[str], redact: Redact
+    key: str, words: str, about: Sequence[str], change: Change | None, never_send: Sequence[str]
 ) -> Assignment:
     """The question, framed as data.
 
@@ -228,8 +212,8 @@ def build_assignment(
     """
     parts = ["== question", f"> {flatten_markdown(words, _WORDS)}", *about]
     if change is not None:
-        parts += ["== what the pull request changes", *_render_diff(change, never_send, redact, tokens=6_000)]
-    content = frame_data(redact("\n".join(parts)))
+        parts += ["== what the pull request changes", *_render_diff(change, never_send, tokens=6_000)]
+    content = frame_data(redact_outgoing("\n".join(parts)))
     return Assignment(
         key=f"{KEY}{key}",
         instructions=load_prompt("ask"),

@@ -35,7 +35,7 @@ from agents.toolbox import Toolbox
 from domain.ports import ModelBudget
 from domain.review.findings import RawFinding
 from domain.review.reading import LookUps
-from domain.text.redaction import Redact, redact_outgoing
+from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from safety.containment import CodeOrigin
 from workspace.objects import Objects
@@ -112,11 +112,11 @@ class ReadableCode:
         """
         snapshot = await Snapshot.of(self.objects, self.head_sha)
         find = partial(find_references, self.objects, self.head_sha, toolbox=self.toolbox, origin=self.origin)
-        never, redact, withheld = self.never_send, redact_outgoing, find_withheld_lines(self.found)
+        never, withheld = self.never_send, find_withheld_lines(self.found)
         return (
-            *make_file_tools(snapshot, never_send=never, redact=redact, withheld=withheld),
-            make_references_tool(snapshot, find, never_send=never, redact=redact, withheld=withheld),
-            *make_history_tools(snapshot.history, never_send=never, redact=redact),
+            *make_file_tools(snapshot, never_send=never, withheld=withheld),
+            make_references_tool(snapshot, find, never_send=never, withheld=withheld),
+            *make_history_tools(snapshot.history, never_send=never),
         )
 
 
@@ -270,25 +270,21 @@ def list_evidence(answers: Sequence[ModelAnswer]) -> Iterator[tuple[str, str, in
             yield from ((finding.path, *place) for place in list(named)[:_MOST_EVIDENCE])
 
 
-def show_evidence(
-    places: Sequence[tuple[str, str, int]], contents: Mapping[str, bytes], redact: Redact
-) -> tuple[RelatedCode, ...]:
+def show_evidence(places: Sequence[tuple[str, str, int]], contents: Mapping[str, bytes]) -> tuple[RelatedCode, ...]:
     """The lines around what was looked up, for the second look.
 
     :param contents: path → content at head.
     """
     found = {
-        (of, path, line): _excerpt(of, path, line, contents[path], redact)
-        for of, path, line in places
-        if path in contents
+        (of, path, line): _excerpt(of, path, line, contents[path]) for of, path, line in places if path in contents
     }
     return tuple(each for each in found.values() if each.lines)
 
 
-def _excerpt(of: str, path: str, line: int, content: bytes, redact: Redact) -> RelatedCode:
+def _excerpt(of: str, path: str, line: int, content: bytes) -> RelatedCode:
     lines = withhold_keys(content.decode(errors="replace").removesuffix("\n").split("\n"))
     first = max(1, line - _AROUND)
-    shown = map(redact, lines[first - 1 : max(0, line + _AROUND)])
+    shown = map(redact_outgoing, lines[first - 1 : max(0, line + _AROUND)])
     return RelatedCode(of, path, "looked up", first, tuple(shown))
 
 

@@ -25,7 +25,7 @@ from domain.review.changes import Change
 from domain.runs.patches import RequiredFix
 from domain.runs.testing import LAST_LINE, Analysis, FailureClass, TestCase, TestRun
 from domain.text.escaping import flatten_text
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 from domain.value import Value
 
 FIXABLE = 0.7
@@ -54,28 +54,27 @@ class AnalysisQuestion(Question):
 
 
 def build_question(
-    run: TestRun, looked: Sequence[Analysis], change: Change, redact: Redact, never_send: Sequence[str] = ()
+    run: TestRun, looked: Sequence[Analysis], change: Change, never_send: Sequence[str] = ()
 ) -> AnalysisQuestion | None:
     """Asks what the failures of a run mean; None if nothing failed. The same run gives the same question.
 
     :param looked: the first analyses of the failures.
     :param change: what was tested.
-    :param redact: removes credentials from a text.
     :param never_send: glob patterns of files whose content must not be sent to a model.
     """
     failed = ShownFailures.of(run, _build_distance(change))
     if not failed.shown:
         return None
-    reading = select_files(change, {}, withheld={}, never_send=never_send, redact=redact, size=_SIZE)
+    reading = select_files(change, {}, withheld={}, never_send=never_send, size=_SIZE)
     parts = [
         *_render_diff(change, reading),
         "== what failed",
-        *render_failures(failed, {each.test_id: each for each in looked}, redact, never_send),
+        *render_failures(failed, {each.test_id: each for each in looked}, never_send),
     ]
     return AnalysisQuestion(
         key="model analysis of failures",
         instructions=load_prompt("analyse"),
-        content=frame_data(redact("\n".join(parts))),
+        content=frame_data(redact_outgoing("\n".join(parts))),
         max_output_tokens=500 + 400 * len(failed.shown),
         tests=tuple(case.id for case in failed.shown),
         paths=_paths(reading, failed.shown),

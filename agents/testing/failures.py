@@ -20,7 +20,7 @@ from domain.runs.testing import (
     TestRun,
 )
 from domain.text.escaping import strip_invisible
-from domain.text.redaction import Redact, redact_outgoing
+from domain.text.redaction import redact_outgoing
 
 MOST_TESTS = 10
 MOST_COMMANDS = 5
@@ -229,32 +229,32 @@ def _to_case(command: CommandResult, absence: Absence | None) -> TestCase:
 
 
 def render_failures(
-    failed: ShownFailures, looked: Mapping[str, Analysis], redact: Redact, never_send: Sequence[str] = ()
+    failed: ShownFailures, looked: Mapping[str, Analysis], never_send: Sequence[str] = ()
 ) -> Iterator[str]:
     """The lines that show the failures, each case under its number.
 
     :param looked: id of a test → its first analysis.
-    :param redact: removes credentials from a text.
     :param never_send: glob patterns of files whose content must not be sent to a model.
     """
     for number, case in enumerate(failed.shown, 1):
         place = f" at {clean_name(case.where)}" if case.where else ""
-        yield f"#{number} {clean_name(redact(case.id))}{place}"
+        yield f"#{number} {clean_name(redact_outgoing(case.id))}{place}"
         if _names_one_of(never_send, case):
             yield "[what it said is not shown: it names a file that is not sent to a model]"
         else:
-            yield from _render_case(case, looked.get(case.id), redact)
+            yield from _render_case(case, looked.get(case.id))
     yield from note_omitted(failed.more_tests, "failed tests")
     yield from note_omitted(failed.more_commands, "failed commands")
 
 
-def _render_case(case: TestCase, look: Analysis | None, redact: Redact) -> Iterator[str]:
+def _render_case(case: TestCase, look: Analysis | None) -> Iterator[str]:
     if look is not None:
-        cause, said = (" ".join(redact(strip_invisible(text)).split()) for text in (look.root_cause, case.message))
+        words = (redact_outgoing(strip_invisible(text)).split() for text in (look.root_cause, case.message))
+        cause, said = map(" ".join, words)
         more = "" if cause in said else f": {cause[:_FIRST_LOOK]}"  # what it said follows
         yield f"First look: {look.failure_class.value}, confidence {look.confidence:.2f}{more}"
-    yield from _quote(redact(strip_invisible(case.message)))
-    yield from _quote(_end(redact(strip_invisible(case.details))))
+    yield from _quote(redact_outgoing(strip_invisible(case.message)))
+    yield from _quote(_end(redact_outgoing(strip_invisible(case.details))))
 
 
 def _names_one_of(never_send: Sequence[str], case: TestCase) -> bool:

@@ -9,7 +9,7 @@ from bot.cli.process import stop_signal
 from bot.listener import HeldPort
 from bot.logging import configure
 from bot.settings import Installation, check_stored, lacks_app, list_named, load_installation
-from bot.setup.server import set_up
+from bot.setup.site import set_up
 from domain.errors import ConfigurationError
 
 _MANUAL = """\

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.dashboard.authority import GitHubSilent
-from bot.dashboard.findings import show_outcome
+from bot.dashboard.runs import show_listed
 from bot.dashboard.visit import Download, NotHere, Page, SeeOther, Shown, Visit
 from domain.errors import CodeHostError
 from domain.memories import (
@@ -126,7 +126,7 @@ async def render_memory(
         "taught": [(each, visit.address("findings", each.number, each.finding)) for each in history.dismissals],
         "events": _list_events(history),
         "recalls": _list_recalls(visit, history),
-        "muted": [show_outcome(visit, each) for each in muted],
+        "muted": [show_listed(visit, each) for each in muted],
         "done": done,
         "mistakes": mistakes,
         "typed": typed or memory,

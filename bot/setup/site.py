@@ -1,13 +1,14 @@
 """The set-up pages: what is shown at each step, and what each form does.
 
 A page is HTML with one style sheet and no script; its forms lead here and to GitHub only. What is entered is checked as
-`forge doctor` does it, and a model's key before it is stored.
-"""
+`forge doctor` does it, and a model's key before it is stored."""
 
 import asyncio
 import base64
 import hashlib
 import os
+import secrets
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from urllib.parse import urlsplit
@@ -18,17 +19,21 @@ from jinja2 import PackageLoader
 from markupsafe import Markup
 
 from agents.llm.models import Models, ModelTier
+from bot.clock import SystemClock
 from bot.doctor import Diagnosis, PartState, fail
 from bot.doctor.doctor import diagnose
 from bot.doctor.machine import check_sandbox
 from bot.doctor.services import check_model
 from bot.github.registration import NotRegistered, RegisteredApp, build_address, build_manifest, exchange_code
+from bot.health import ALIVE
+from bot.listener import HeldPort, listen
 from bot.pages import Denied, make_templates, read_fields
 from bot.setting_sources import Places
 from bot.settings import Installation, list_named, load_installation
 from bot.setup.choices import AFTERWARDS, STORED, Choices, describe_app, find_install_page, parse_choices
 from bot.setup.guard import LIFETIME, SetupGuard
 from domain.errors import ConfigurationError
+from domain.ports import Clock
 from domain.text.redaction import PROCESS_REDACTOR
 
 log = structlog.get_logger(__name__)
@@ -351,3 +356,78 @@ def _refuse_other(setting: str, name: str) -> Diagnosis:
     """What to say of a key that would never be used."""
     why = f"{setting} is {name} outside of the set-up, a model of another provider, so this key would not be used."
     return fail("model", why, f"Paste a key of that provider, or change {setting} there and start Forge again.")
+
+
+async def set_up(
+    settings: Installation,
+    stopped: asyncio.Event,
+    announce: Callable[[str], None] | None = None,
+    clock: Clock | None = None,
+    held: HeldPort | None = None,
+) -> bool:
+    """Serve the set-up pages until they are done, or until the process is told to stop; returns whether they are done.
+
+    :param announce: is told each address that may be opened; by default it is printed, or logged where logs are JSON.
+    :param held: keeps the port for Forge, which serves there next; None: nothing does.
+    :raises ConfigurationError: the address of the settings cannot be used, or the data folder not be written.
+    """
+    settings.make_data_dir()
+    settings.store.load()  # raises before anybody begins
+    tell = announce or (_log if settings.log_format == "json" else _print)
+    port = settings.port
+
+    def announce_token(token: str | None) -> None:
+        tell(_find_address(settings, port) + (f"?once={token}" if token else ""))
+
+    guard = SetupGuard(clock or SystemClock(), not settings.is_on_loopback, settings.public_url, announce_token)
+    site = SetupSite(guard, settings, f"Forge {secrets.token_hex(2)}", goes_on=held is not None)
+    app = web.Application()
+    site.add_routes(app.router)
+    app.router.add_get("/healthz", _alive)
+    app.router.add_get("/readyz", _refuse)
+    app.router.add_post("/webhook", _answer_hook)
+    app.router.add_post("/", _answer_hook)
+    async with listen(app, settings, held=held) as bound:
+        port = bound
+        guard.open()
+        waiting = [asyncio.create_task(event.wait()) for event in (site.done, stopped)]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+        if held is not None:
+            held.is_kept = site.done.is_set()
+    return site.done.is_set()
+
+
+def _find_address(settings: Installation, port: int) -> str:
+    if settings.public_url:
+        return f"{settings.public_url}{PATH}"
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host if settings.host not in {'0.0.0.0', '::'} else 'localhost'}:{port}{PATH}"
+
+
+def _log(address: str) -> None:
+    log.warning("setup.waiting", open=address, why="There is no GitHub App yet; the address counts for 30 minutes.")
+
+
+def _print(address: str) -> None:
+    sys.stderr.write(
+        f"\nForge has no GitHub App yet. To set it up, open this address within 30 minutes:\n\n    {address}\n\n"
+        "`forge setup --manual` says how to do it by hand. Ctrl-C ends.\n\n"
+    )
+    sys.stderr.flush()
+
+
+async def _alive(_request: web.Request) -> web.Response:
+    return web.Response(text=ALIVE)
+
+
+async def _refuse(_request: web.Request) -> web.Response:
+    return web.Response(status=503, text="not set up\n")
+
+
+async def _answer_hook(request: web.Request) -> web.Response:
+    """Greet GitHub, which pings a new App; of anything else it keeps a record, from which Forge fetches it later."""
+    if request.headers.get("X-GitHub-Event") == "ping":
+        return web.Response(text="not set up yet\n")
+    return web.Response(status=503, text="not set up yet\n")

@@ -14,7 +14,7 @@ from domain.memories import Archived, Memory, MemoryKind, Origin, Use, create_me
 from domain.review.avoidance import RULE, find_version
 from domain.review.feedback import SCOPE_TIME, DismissalScope, FeedbackStatement, FindingFeedback, Word
 from domain.review.findings import Anchor, Finding, Layer, Severity
-from domain.review.suppression import ONLY_DISMISSED, parent_folder
+from domain.review.review import ONLY_DISMISSED, parent_folder
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
 from domain.value import new_id

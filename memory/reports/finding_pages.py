@@ -12,7 +12,7 @@ from sqlalchemy.orm import aliased
 from domain.review.avoidance import RULE
 from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding
-from domain.review.suppression import SuppressedFinding
+from domain.review.review import SuppressedFinding
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.db.engine import Database
 from memory.db.tables.repositories import FeedbackRow, FindingRow, is_dismissal

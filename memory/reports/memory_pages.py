@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.memories import MemoryKind
 from domain.review.avoidance import RULE
-from domain.review.suppression import SuppressedFinding
+from domain.review.review import SuppressedFinding
 from domain.runs.run import Phase, RepositoryRef
 from domain.value import shorten_id
 from memory.db.engine import Database

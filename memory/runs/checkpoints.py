@@ -13,8 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
 from domain.review.findings import Finding
-from domain.review.review import Conclusion, Review
-from domain.review.suppression import SuppressedFinding
+from domain.review.review import Conclusion, Review, SuppressedFinding
 from domain.runs.coverage import BaseCoverage
 from domain.runs.earlier_tests import Baseline, BaseRun, EarlierTests
 from domain.runs.next_step import SendBack

@@ -151,14 +151,15 @@ async def list_pushes(database: Database, owner: str) -> Sequence[str]:
     return await database.scalars(query)
 
 
-async def find_proposing_run(database: Database, repository_id: int, number: int) -> str | None:
+async def find_proposing_run(database: Database, repository_id: int, number: int) -> Run | None:
     """The run that opened a pull request; None if none did."""
     query = (
-        select(OutboxRow.run_id)
-        .join(RunRow, RunRow.id == OutboxRow.run_id)
+        select(RunRow)
+        .join(OutboxRow, RunRow.id == OutboxRow.run_id)
         .where(OutboxRow.kind == PULL_REQUEST, OutboxRow.remote_id == number, RunRow.repository_id == repository_id)
     )
-    return await database.scalar(query)
+    row = await database.scalar(query)
+    return None if row is None else row.as_run()
 
 
 async def was_approved(database: Database, repository_id: int, number: int) -> bool:
@@ -262,18 +263,17 @@ async def list_trace(database: Database, run_id: str) -> Sequence[str]:
     run = await runs.get(database, run_id)
     if run is None:
         return [run_id]
-    first = run_id if run.is_of_issue else await find_proposing_run(database, run.repository.id, run.number)
-    number = None if first is None else await find_proposal(database, first)
+    first = run if run.is_of_issue else await find_proposing_run(database, run.repository.id, run.number)
+    number = None if first is None else await find_proposal(database, first.id)
     if first is None or number is None:
         return [run_id]
     query = select(RunRow.id).where(RunRow.repository_id == run.repository.id, RunRow.number == number)
-    return sorted({first, *await database.scalars(query)})
+    return sorted({first.id, *await database.scalars(query)})
 
 
 async def find_linked_number(database: Database, run: Run) -> int | None:
     """The pull request that an issue's run opened, or the issue that a pull request is for; None if there is none."""
     if run.is_of_issue:
         return await find_proposal(database, run.id)
-    opened_by = await find_proposing_run(database, run.repository.id, run.number)
-    first = None if opened_by is None else await runs.get(database, opened_by)
+    first = await find_proposing_run(database, run.repository.id, run.number)
     return None if first is None else first.number

@@ -17,8 +17,8 @@ from pipeline.deliveries.cancellation import start_deployment
 from pipeline.deployment.orders import ask_of_deployment, counts_as_production, order_rollback
 from pipeline.durable.queues import enqueue_resume
 from pipeline.gates.actor import load_actor, record_refusal
-from pipeline.gates.ask import refresh_gate
 from pipeline.gates.decide import GateAnswer, decide_gate
+from pipeline.publishing.gate_checks import refresh_gate
 from safety.authorization import authorise
 from safety.gate_requests import HOLD
 

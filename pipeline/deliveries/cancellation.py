@@ -88,7 +88,10 @@ async def _follow_merge(context: DeliveryContext, command: EndPullRequest, live:
 
 
 async def start_deployment(context: DeliveryContext, ordered: Ordered) -> None:
-    """Queue a deployment that was admitted, and end those that it replaces."""
+    """Queue an admitted deployment, and end those that it replaces.
+
+    Next is :class:`pipeline.deployment.workflow.DeploymentRun`.
+    """
     if ordered.run is None:
         return
     for run in await context.journal.step("what it replaces", list_ended, context.services, ordered.replaced):

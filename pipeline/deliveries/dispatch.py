@@ -21,9 +21,8 @@ from messages import deliveries as texts
 from pipeline.automation.welcome import welcome_repositories
 from pipeline.context import DeliveryContext, Services
 from pipeline.deliveries import buttons, cancellation, repositories, starts
-from pipeline.deliveries.change_requests import forward_change_request
-from pipeline.deliveries.checks_ended import wake_owners
 from pipeline.deliveries.commands.executor import CommandExecutor, is_read_only
+from pipeline.deliveries.proposals import forward_change_request, wake_owners
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import is_restart
 from pipeline.feedback.replies import remarks

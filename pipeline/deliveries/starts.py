@@ -112,7 +112,10 @@ class RunStarter:
         return Resumed(admitted.run.id)
 
     async def _start(self, admitted: Admitted) -> RunStart:
-        """Queue an admitted run, also if another one superseded it meanwhile: it closes its own check."""
+        """Queue an admitted run, also if another one superseded it meanwhile: it closes its own check.
+
+        Next is :class:`pipeline.review.workflow.ReviewRun`, of an issue :class:`pipeline.issue.workflow.IssueRun`.
+        """
         run = admitted.run
         if run is None:
             return NotStarted(admitted.why, admitted.is_at_level_0)

@@ -114,8 +114,7 @@ async def load_plan(services: Services, run: Run, deployment: Deployment) -> Dep
         *_describe_review(review if contents is not None and contents.is_as_reviewed(run.number) else None),
         *await _describe_checks(services, run, review),
     )
-    owner = await outbox.find_proposing_run(services.database, run.repository.id, run.number)
-    issue = None if owner is None else await runs.get(services.database, owner)
+    issue = await outbox.find_proposing_run(services.database, run.repository.id, run.number)
     return DeploymentPlan(
         configuration=configuration,
         environment=environment or Environment(),

@@ -13,7 +13,7 @@ from domain.runs.run import RepositoryRef
 from domain.text.description import list_closed_issues
 from memory.deployments import problems
 from memory.learned import catalogue
-from memory.runs import outbox, runs
+from memory.runs import outbox
 from messages import production as texts
 from pipeline.checkout import compare_with_base
 from pipeline.config import loading
@@ -47,8 +47,7 @@ async def learn_from_merge(services: Services, repository: RepositoryRef, live: 
 async def _list_closed(services: Services, repository: RepositoryRef, live: PullRequest) -> set[int]:
     """The issues that a merge closes: the one whose run proposed it, and those that its description names."""
     found: set[int] = set()
-    owner = await outbox.find_proposing_run(services.database, repository.id, live.number)
-    run = None if owner is None else await runs.get(services.database, owner)
+    run = await outbox.find_proposing_run(services.database, repository.id, live.number)
     if run is not None:
         found.add(run.number)
     try:

@@ -20,7 +20,7 @@ from pipeline.context import Services
 from pipeline.deployment.plan import DeploymentPlan, load_or_keep, load_plan
 from pipeline.deployment.rollout import Rollout, RolloutEnd
 from pipeline.deployment.status import DeploymentGates, DeploymentStatus
-from pipeline.gates.ask import show_gates
+from pipeline.publishing.gate_checks import show_gates
 from pipeline.run_context import RunContext, run_while_current
 from pipeline.runs.lifecycle import RunWorkflow, enter_phase, leave_phase
 from safety.allowed_actions import ChecksState, RequiredChecks, evaluate_checks

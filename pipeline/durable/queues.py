@@ -148,7 +148,7 @@ async def enqueue(workflow: Workflow, *arguments: object, **key: str | int) -> N
 
 
 async def enqueue_run(run: Run) -> None:
-    """Queue the start of a run; :mod:`pipeline.worker.run_work` does the work."""
+    """Queue the start of a run: ``ReviewRun``, ``IssueRun``, ``InstructionRun`` or ``DeploymentRun``."""
     await enqueue(_choose_workflow(run), run.id, run=run.id, repository=run.repository.id, number=run.number)
 
 

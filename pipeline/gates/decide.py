@@ -19,8 +19,8 @@ from messages import gate_answers
 from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.gates.actor import CommandActor, find_standing, load_actor, note_assent
-from pipeline.gates.ask import list_gates, show_outcome
 from pipeline.gates.authorship import load_authorship, load_proposed_authorship
+from pipeline.publishing.gate_checks import list_gates, show_outcome
 from safety.authorization import (
     AuthorizationFacts,
     CommandRefusal,

@@ -14,11 +14,11 @@ from domain.runs.plan import Task
 from memory import gates
 from memory.runs import checkpoints
 from pipeline.durable.journal import run_outside_journal
-from pipeline.gates.ask import show_gates
 from pipeline.issue.contract_locks import ContractLocks
 from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.plan_approval import GrantedPaths
 from pipeline.issue.status_comment import RunEnd
+from pipeline.publishing.gate_checks import show_gates
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
 from workspace.mirror import Mirror

@@ -49,8 +49,7 @@ async def take_up_untested(services: Services, journal: WorkflowJournal, reviewe
 
 async def _find_untested(services: Services, reviewed: Run) -> Run | None:
     """The run of an issue that opened a pull request and ended because it could not be tested."""
-    owner = await outbox.find_proposing_run(services.database, reviewed.repository.id, reviewed.number)
-    run = None if owner is None else await runs.get(services.database, owner)
+    run = await outbox.find_proposing_run(services.database, reviewed.repository.id, reviewed.number)
     is_untested = run is not None and run.state is RunState.completed and run.reason is ReasonCode.untested
     return run if is_untested else None
 

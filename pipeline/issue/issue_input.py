@@ -13,7 +13,6 @@ from domain.review.reading import Conventions
 from domain.runs.earlier_tests import Baseline
 from domain.runs.plan import Plan, RatedPlan, count_versions
 from domain.runs.run import ReasonCode, Trigger
-from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from memory.repositories import permits
 from memory.runs import checkpoints, model_answers, outbox, runs
@@ -36,7 +35,7 @@ async def load_conventions(
     mirror, review = await context.fetch_mirror(), configuration.review
     if at is not None:
         await mirror.fetch_default()  # which holds it
-    written = await read_conventions(mirror, at or context.run.base_sha, paths, review, redact_outgoing)
+    written = await read_conventions(mirror, at or context.run.base_sha, paths, review)
     return choose(written, paths)
 
 

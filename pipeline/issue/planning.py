@@ -9,7 +9,6 @@ from domain.config.configuration import Configuration
 from domain.runs.earlier_tests import Baseline
 from domain.runs.plan import Plan, Planned, RatedPlan
 from domain.runs.run import Phase, ReasonCode, RunState, Trigger
-from domain.text.redaction import redact_outgoing
 from memory.runs import checkpoints, model_answers
 from messages import plan as plan_texts
 from pipeline.durable.journal import run_outside_journal
@@ -30,8 +29,8 @@ async def run_planner(
     """A plan, or questions."""
     snapshot = await run_outside_journal(load_snapshot, context)
     never_send = issue.configuration.review.never_send
-    agent = build_agent(snapshot, never_send, redact_outgoing)
-    assignment = build_assignment(issue.task, redact_outgoing, baseline, says_words=not never_send)
+    agent = build_agent(snapshot, never_send)
+    assignment = build_assignment(issue.task, baseline, says_words=not never_send)
     topic = RecallTopic(f"{issue.task.title}\n{issue.task.issue.text}")
     task = GuardedTask("plan ", TaskKind.research)
     calls = BudgetedCalls(context, Phase.planning, issue.configuration, topic, task)

@@ -10,17 +10,20 @@ from agents.testing import actions
 from domain.config.configuration import Configuration
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.checks import SLUG, TESTING_EVENTS, FailingCheck, WorkflowRun
+from domain.runs.next_step import MAX_SEND_BACKS
 from domain.runs.output_lines import pick_telling_line
 from domain.runs.patches import RED_CHECK, RequiredFix
-from domain.runs.run import RepositoryRef, Run
+from domain.runs.run import Phase, RepositoryRef, Run
 from domain.runs.testing import TestRun
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from memory.repositories import permits
-from memory.runs import model_answers, outbox
+from memory.runs import checkpoints, model_answers, outbox
+from messages import instructions as texts
 from pipeline.automation.level import load_level
 from pipeline.checkout import find_base
 from pipeline.context import Services
+from pipeline.publishing import comments
 from pipeline.publishing.publisher import NO_ID, write_once
 from pipeline.publishing.test_check import HeadTestCheck
 from pipeline.run_context import RunContext
@@ -199,6 +202,19 @@ async def load_red_checks_of_run(services: Services, run: Run, number: int, head
     except Forbidden as error:  # an installation that did not accept to show them
         log.warning("red_checks.hidden", run=run.id, error=str(error))
         return ()
+
+
+async def must_mend(services: Services, run: Run, number: int, head: str) -> bool:
+    """Whether a run that is over has to mend what is red on its proposal; if it tried enough, that is said."""
+    red = await load_red_checks_of_run(services, run, number, head)
+    if not red:
+        return False
+    sent_back = await checkpoints.load_send_backs(services.database, run)
+    if sum(each.phase is Phase.testing for each in sent_back) < MAX_SEND_BACKS[Phase.testing]:
+        return True
+    text = texts.report_still_red(list(dict.fromkeys(each.name for each in red)))
+    await comments.answer_below(services, run.repository, number, f"{run.id} {head} still red", text)
+    return False
 
 
 async def _list_jobs(services: Services, repository: RepositoryRef, head: str) -> Collection[int]:

@@ -12,7 +12,6 @@ from domain.review.review import RiskLevel
 from domain.runs.earlier_tests import Baseline
 from domain.runs.run import Phase
 from domain.runs.testing import SuiteVerdict
-from domain.text.redaction import redact_outgoing
 from memory import ledger
 from messages import tests as test_texts
 from pipeline.durable.journal import run_outside_journal
@@ -105,7 +104,7 @@ class HeadTester:
         mirror = await run_outside_journal(self.context.fetch_mirror)
         change = await self.context.load_change(mirror, tested.head)
         never = self.configuration.review.never_send
-        question = analysis.build_question(tested.run, tested.analyses, change, redact_outgoing, never)
+        question = analysis.build_question(tested.run, tested.analyses, change, never)
         return question and question.model_copy(update={"key": f"{question.key} {self.attempt}"})
 
     # --- steps -------------------------------------------------------------------------------------------------

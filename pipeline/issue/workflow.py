@@ -6,7 +6,6 @@ from domain.runs.run import Phase, ReasonCode, Run, RunState, Trigger
 from messages import plan as plan_texts
 from messages.pull_request import Progress
 from pipeline.context import Services
-from pipeline.gates.ask import show_gates
 from pipeline.issue.contract_locks import ContractLocks
 from pipeline.issue.cycle import Cycle
 from pipeline.issue.draft_commits import DraftCommits
@@ -15,6 +14,7 @@ from pipeline.issue.plan_approval import approve_plan
 from pipeline.issue.planning import make_plan, post_plan
 from pipeline.issue.status_comment import RunEnd, StatusComment
 from pipeline.publishing import test_check
+from pipeline.publishing.gate_checks import show_gates
 from pipeline.runs.lifecycle import RunWorkflow, enter_phase, leave_phase
 from pipeline.runs.status import close_status
 

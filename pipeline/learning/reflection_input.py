@@ -8,7 +8,6 @@ from domain.config.configuration import Configuration
 from domain.globs import matches
 from domain.runs.next_step import SendBack
 from domain.runs.run import Run, RunState
-from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from domain.verdicts import Reason
 from memory import ledger
@@ -56,7 +55,7 @@ async def load_input(services: Services, run: Run, moment: Moment) -> Reflection
         return ReflectionInput(code=reason.code)
     send_backs = await checkpoints.load_send_backs(services.database, run)
     facts = list_facts(events, [_filter_sendable(each, configuration) for each in send_backs])
-    question = build_question(run, moment, facts, redact_outgoing)
+    question = build_question(run, moment, facts)
     return ReflectionInput(question=question, configuration=configuration, most=most_kept(events))
 
 

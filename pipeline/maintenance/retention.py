@@ -11,7 +11,7 @@ from dbos import DBOS
 from domain.errors import CodeAccessError, Forbidden, NotFound
 from memory.learned import memories, memory_file
 from memory.process import sessions
-from memory.reports import metric_days, retention
+from memory.reports import metrics, retention
 from memory.reports.retention import CODE_RETENTION
 from memory.repositories import addresses, configurations, welcomes
 from memory.runs import checkpoints, contract_leases, runs
@@ -59,7 +59,7 @@ async def remove_old(services: Services, now: datetime) -> dict[str, int]:
     removed |= await retention.remove_notices(services.database, now)
     ended = await sessions.remove_old(services.database, now)
     longest = timedelta(days=max(retention.USUAL_DAYS, *terms.values(), 0))
-    sums = await metric_days.remove_old(services.database, now - longest)
+    sums = await metrics.remove_old(services.database, now - longest)
     mirrors = len(await services.mirrors.purge(now - MIRRORS))
     filling = services.toolbox.cache_warmer
     downloads = 0 if filling is None else await filling.cache.purge(now - MIRRORS)

@@ -18,7 +18,7 @@ from domain.config.configuration import Configuration
 from domain.gates import GateState
 from domain.ports import ModelBudget
 from domain.runs.run import Phase
-from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
+from domain.text.redaction import PROCESS_REDACTOR
 from memory import gates
 from memory.runs import model_answers
 from memory.runs.model_answers import AnswerOutcome, RecordedToolUse
@@ -77,7 +77,7 @@ class BudgetedCalls:
         """
 
         async def call(told: PromptContext, keep: _Keep[ModelAnswer]) -> ModelAnswer:
-            return await ask(told.prepend_to(question, redact_outgoing), schema, model, self.budget, keep=keep)
+            return await ask(told.prepend_to(question), schema, model, self.budget, keep=keep)
 
         return await self._ask_or_wait(question.key, name, ModelAnswer, call, can_spare=can_spare)
 
@@ -106,7 +106,7 @@ class BudgetedCalls:
         """
 
         async def call(told: PromptContext, _keep: _Keep[P]) -> P:
-            return await work(told.prepend_to(assignment, redact_outgoing))
+            return await work(told.prepend_to(assignment))
 
         return await self._ask_or_wait(assignment.key, name, kind, call, is_final=True)
 
@@ -125,7 +125,7 @@ class BudgetedCalls:
         going_on = choose_after(model, [each.turn for each in past])
 
         async def call(told: PromptContext, keep: _Keep[Turn]) -> Turn:
-            shown = told.prepend_to(assignment, redact_outgoing)
+            shown = told.prepend_to(assignment)
             return await take_turn(shown, past, schema, tools, going_on, self.budget, keep=keep)
 
         return await self._ask_or_wait(f"{assignment.key} {len(past) + 1}", name, Turn, call, can_spare=can_spare)

@@ -1,18 +1,21 @@
-"""Shows gates: each in a check, in a comment, and by a label when nobody answered."""
+"""Shows gates, with what their runs cost so far: each in a check, in a comment, and by a label if nobody answered."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from enum import StrEnum
 from functools import partial
 
 import structlog
 
-from domain.errors import Forbidden, NotFound, Unprocessable
+from domain.errors import CodeHostError, Forbidden, Halted, NotFound, RateLimited, Superseded, Unprocessable
 from domain.gates import CHECK_ID_PREFIX, Choice, Gate, GateState
 from domain.github.checks import Button, CheckRun
 from domain.review.review import Conclusion
-from domain.runs.run import Run
+from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
-from memory import gates
+from memory import gates, reservations
+from memory.runs import outbox, runs
 from messages import gates as gate_texts
 from messages.review import CheckText
 from pipeline.context import Services
@@ -38,13 +41,28 @@ _CONCLUSIONS = {
 _GONE = 0  # the id that is kept of a comment that a person deleted: a decision is told in words then
 
 
-async def show(services: Services, run: Run, gate: Gate, spent: int) -> Gate:
-    """Show a gate as it is now in its comment, then in its check, which is brief beside that; the gate with both ids.
+async def list_gates(
+    services: Services, repository: RepositoryRef, number: int, *, waiting: bool = False
+) -> Sequence[Gate]:
+    """Everything that is asked on a pull request or issue, in order, also by the run that proposed the pull request.
 
-    Who asks nobody but themselves is asked in the check alone.
-
-    :param spent: what the run cost so far, in micro-USD.
+    :param waiting: only what waits.
     """
+    here = await gates.list_for_pull_request(services.database, repository.id, number, waiting=waiting)
+    owner = await outbox.find_proposing_run(services.database, repository.id, number)
+    theirs: Sequence[Gate] = () if owner is None else await gates.list_for_run(services.database, owner.id)
+    return sorted([*here, *(gate for gate in theirs if gate.is_waiting or not waiting)], key=lambda gate: gate.id)
+
+
+async def show_gate(services: Services, run: Run, gate: Gate) -> Gate:
+    """Bring what GitHub shows of a gate up to date: its comment, then its check, which is brief beside that.
+
+    Who asks nobody but themselves is asked in the check alone. May be repeated.
+
+    :returns: the gate with the ids of both.
+    :raises Superseded: if another run owns the pull request.
+    """
+    spent = await _load_cost(services, gate)
     if gate.comment_id is not None or not gate.request.lone_author:
         try:
             gate = gate.model_copy(update={"comment_id": await _show_comment(services, run, gate, spent)})
@@ -53,54 +71,119 @@ async def show(services: Services, run: Run, gate: Gate, spent: int) -> Gate:
     if gate.check_head is not None:
         gate = gate.model_copy(update={"check_id": await _show_check(services, run, gate, spent)})
     await gates.save_location(services.database, gate.id, check_id=gate.check_id, comment_id=gate.comment_id)
+    if gate.state is GateState.expired:
+        await _escalate(services, run, gate, spent)
     return gate
 
 
-async def show_outcome(services: Services, run: Run, gate: Gate, spent: int) -> None:
-    """Show in a gate's check how it was decided, because somebody waits for that. The run shows the rest.
+async def show_gates(services: Services, run: Run) -> Sequence[Gate]:
+    """Bring all that a run asked up to date on GitHub; what it asked."""
+    return [await show_gate(services, run, gate) for gate in await gates.list_for_run(services.database, run.id)]
 
-    :raises Superseded: if another run owns the pull request.
+
+async def show_outcome(services: Services, gate: Gate) -> None:
+    """Show in its check at once how a gate was decided: its run, which shows the rest, may have to wait for a place.
+
+    May be repeated. Where it does not work, the run shows this, too.
     """
-    if gate.check_id is not None:
-        await _show_check(services, run, gate, spent)
+    run = await runs.get(services.database, gate.run_id)
+    if run is None or gate.check_id is None:
+        return
+    try:
+        await _show_check(services, run, gate, await _load_cost(services, gate))
+    except (CodeHostError, Halted, Superseded) as error:
+        log.info("gate.outcome_put_off", gate=gate.id, error=str(error))
 
 
-async def show_decision(services: Services, run: Run, gate: Gate, spent: int) -> bool:
-    """Show in a gate's comment how it was decided; false if it has none, or a person deleted it.
+async def show_decision(services: Services, gate: Gate) -> bool:
+    """Show in the gate's comment how it was decided; whether people see it there. May be repeated.
 
-    :raises Superseded: if another run owns the pull request.
+    :raises CodeHostError: GitHub may take it later.
     """
-    known = gate.comment_id
-    if known is None:
+    run, known = await runs.get(services.database, gate.run_id), gate.comment_id
+    if run is None or known is None or gate.is_waiting:
         return False
 
     async def edit() -> int:
-        await services.host.edit_comment(gate.repository, known, _render(services, gate, spent))
+        await _edit_comment(services, gate, known)
         return known
 
     try:
         return await write_once(services, run, f"gate {gate.id} {gate.state}", "comment", edit) != _GONE
-    except NotFound:
+    except NotFound:  # a person deleted it
+        return False
+    except (Forbidden, Unprocessable, Superseded) as error:  # such as in a locked conversation
+        log.info("gate.decision_not_shown", gate=gate.id, error=str(error))
         return False
 
 
-async def close_comment(services: Services, gate: Gate, spent: int) -> None:
-    """Show in a gate's comment that it is void, although its run no longer owns the pull request."""
-    if gate.comment_id is not None:
-        await services.host.edit_comment(gate.repository, gate.comment_id, _render(services, gate, spent))
+class GatePart(StrEnum):
+    """What one write closes of a gate."""
+
+    check = "check"
+    comment = "comment"
+    size = "size"  # of the comment, which is folded
 
 
-async def refresh(
-    services: Services, gate: Gate, spent: int, note: str = "", looked_at: datetime | None = None
-) -> None:
-    """Show in a gate's check how it is now."""
+async def show_closed_gates(services: Services, run: Run) -> None:
+    """Show how what a stopped run asked ended, whoever owns the pull request now; may be repeated.
+
+    Most of it is void; what was answered right before was perhaps not shown yet.
+    """
+    for gate_id, part in await list_open_parts(services, run):
+        await close_part(services, gate_id, part)
+
+
+async def list_open_parts(services: Services, run: Run) -> Sequence[tuple[str, GatePart]]:
+    """The writes that show it, each by itself: the ids of gates, and what of them."""
+    known = await gates.list_for_pull_request(services.database, run.repository.id, run.number)
+    found: list[tuple[str, GatePart]] = []
+    for gate in known:
+        if gate.run_id == run.id and not gate.is_waiting:
+            found.append((gate.id, GatePart.check))
+            taken_over = any(other.comment_id == gate.comment_id and other.id > gate.id for other in known)
+            if gate.comment_id is not None and not taken_over:
+                found += [(gate.id, GatePart.comment), (gate.id, GatePart.size)]
+    return found
+
+
+async def close_part(services: Services, gate_id: str, part: GatePart) -> None:
+    """Bring one of these up to date, although its run no longer owns the pull request; nobody waits for that."""
+    gate = await gates.get(services.database, gate_id)
+    if gate is None:
+        return
+    with use_importance(Importance.tidying):
+        if part is GatePart.check:
+            await refresh_gate(services, gate)
+        elif gate.comment_id is not None and part is GatePart.comment:
+            await _edit_comment(services, gate, gate.comment_id)
+        elif gate.comment_id is not None:
+            await _fold(services, gate, gate.comment_id)
+
+
+async def refresh_gate(services: Services, gate: Gate, note: str = "", looked_at: datetime | None = None) -> None:
+    """Show in the gate's check where it stands now, because somebody pressed a button there."""
     if gate.check_id is not None:
-        text = gate_texts.render_check(gate, spent, note, looked_at)
+        text = gate_texts.render_check(gate, await _load_cost(services, gate), note, looked_at)
         await services.host.update_check_run(gate.repository, gate.check_id, _build_check(gate, text))
 
 
-async def escalate(services: Services, run: Run, gate: Gate, spent: int) -> None:
-    """Add a label because nobody answered, and mention the configured people; each once."""
+async def _load_cost(services: Services, gate: Gate) -> int:
+    """What its run cost so far, in micro-USD."""
+    return (await reservations.sum_run(services.database, gate.run_id)).amount
+
+
+async def _edit_comment(services: Services, gate: Gate, comment_id: int) -> None:
+    text = _render(services, gate, await _load_cost(services, gate))
+    await services.host.edit_comment(gate.repository, comment_id, text)
+
+
+async def _escalate(services: Services, run: Run, gate: Gate, spent: int) -> None:
+    """Put a label there and tell the configured people, each once. That GitHub does not take it is no reason to hold
+    the run up. Where nobody is configured nobody was told, and the ledger does not say so.
+
+    :raises RateLimited: GitHub takes it later.
+    """
 
     async def label() -> int:
         with use_importance(Importance.tidying):
@@ -108,12 +191,20 @@ async def escalate(services: Services, run: Run, gate: Gate, spent: int) -> None
         return NO_ID
 
     step, marker = f"escalate {gate.id}", services.markers.make("escalation", gate.id)
-    await write_once(services, run, step, "label", label)
+    try:
+        await write_once(services, run, step, "label", label)
+        if gate.request.escalate:
+            await ensure_comment(services, run, step, marker, gate_texts.render_escalation(gate, spent, marker))
+    except RateLimited:
+        raise
+    except CodeHostError as error:
+        log.warning("gate.not_escalated", gate=gate.id, error=str(error))
+        return
     if gate.request.escalate:
-        await ensure_comment(services, run, step, marker, gate_texts.render_escalation(gate, spent, marker))
+        await gates.record_escalation(services.database, gate, gate.request.escalate, services.clock.now())
 
 
-async def fold(services: Services, gate: Gate, comment_id: int) -> None:
+async def _fold(services: Services, gate: Gate, comment_id: int) -> None:
     """Fold the comment of a void gate, and unfold one that asks again."""
     if gate.is_waiting or gate.state is GateState.void:
         # If GitHub refuses, people see the comment at full size.
@@ -145,7 +236,7 @@ async def _show_comment(services: Services, run: Run, gate: Gate, spent: int) ->
         except NotFound:  # a person deleted it, and it stays deleted
             log.info("gate.comment_gone", gate=gate.id)
             return _GONE
-        await fold(services, gate, comment_id)
+        await _fold(services, gate, comment_id)
         return comment_id
 
     known = gate.comment_id

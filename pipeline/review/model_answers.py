@@ -24,7 +24,7 @@ from domain.memories import Memory
 from domain.review.avoidance import CERTAIN, RULE
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, Severity, place_on_diff
-from domain.text.redaction import redact_finding, redact_outgoing
+from domain.text.redaction import redact_finding
 from domain.value import Value
 from pipeline.review.question_plan import PreparedQuestions
 from safety.containment import CodeOrigin
@@ -70,11 +70,11 @@ def assess_answers(
     raw = [
         finding
         for question, answer in pairs
-        for finding in extract_findings(answer, question, change, versions, found, redact=redact_outgoing)
+        for finding in extract_findings(answer, question, change, versions, found)
         if checked.takes_claims or not finding.rule.startswith(RULE)
     ]
     said, conventions = [*found, *raw], prepared.plan.conventions
-    raw += extract_broken(on_conventions, conventions, change, versions, said, redact=redact_outgoing)
+    raw += extract_broken(on_conventions, conventions, change, versions, said)
     lines = {path: (version.head or b"").decode(errors="replace").split("\n") for path, version in versions.items()}
     known = add_fingerprints(raw, lines)
     placed = [_attach_memories(place_on_diff(redact_finding(each), change), lessons) for each in known]
@@ -86,7 +86,6 @@ def assess_answers(
         checked.findings,
         outlines=prepared.plan.outlines,
         related=(*prepared.plan.related, *evidence),
-        redact=redact_outgoing,
     )
     gone = [
         name
@@ -112,7 +111,7 @@ async def load_evidence(
     """
     found = [place for place in list_evidence(answers) if not matches(place[1], review.never_send)]
     contents = await code.read(head_sha, sorted({path for _, path, _ in found})) if found else {}
-    return show_evidence(found, contents, redact_outgoing)
+    return show_evidence(found, contents)
 
 
 async def drop_unfit_suggestions(

@@ -12,7 +12,6 @@ from agents.testing.reproduction.place import TestPlace, find_place
 from domain.globs import matches
 from domain.review.findings import Finding
 from domain.review.reading import NO_OUTLINE
-from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from memory.repositories import permits
 from messages import proofs as texts
@@ -73,7 +72,6 @@ async def plan_proofs(
             checked.findings,
             outline=first_look.outlines.get(finding.path, NO_OUTLINE),
             related=first_look.related,
-            redact=redact_outgoing,
         )
         return ProofTask(finding=finding, question=question, place=place)
 

@@ -27,7 +27,6 @@ from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
 from domain.review.reading import Effort
 from domain.runs.run import Run
-from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
@@ -112,7 +111,7 @@ async def read_at(code: Objects, commit: str | None, change: Change, review: Rev
     if commit is None or not EFFORTS[review.effort].holds_conventions:
         return NOTHING_WRITTEN
     try:
-        return await read_conventions(code, commit, [file.path for file in change.files], review, redact_outgoing)
+        return await read_conventions(code, commit, [file.path for file in change.files], review)
     except CodeAccessError as error:
         return _explain(error)
 
@@ -168,7 +167,6 @@ def plan_questions(checked: CheckedChange, shown: Shown, configuration: Configur
         intent=shown.intent,
         earlier=shown.earlier,
         never_send=configuration.review.never_send,
-        redact=redact_outgoing,
         size=effort.limits,
         outlines=shown.around.outlines,
         related=shown.around.related,

@@ -33,7 +33,6 @@ from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
 from domain.review.reading import Effort, HeldConventions, LookUps
 from domain.review.review import LayerReport, ToolRun
-from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from domain.verbs import Verb, find_role
 from pipeline.review.model_answers import AssessedAnswers, weigh_claims
@@ -213,8 +212,8 @@ def build_model_part(
         read=tuple(path for path in read if path not in remarks),
         gone=tuple(gone),
         conventions=_describe_conventions(prepared.plan, on_conventions.about_change),
-        issue=judge_issue(answers, prepared.plan.issue, redact_outgoing),
-        summary=summarise_change(answers[: len(prepared.plan.questions)], redact_outgoing) or prepared.summary,
+        issue=judge_issue(answers, prepared.plan.issue),
+        summary=summarise_change(answers[: len(prepared.plan.questions)]) or prepared.summary,
     )
 
 

@@ -19,9 +19,9 @@ from messages import gates as gate_texts
 from messages import review as review_texts
 from messages.review import CheckText
 from pipeline.automation.level import load_level
-from pipeline.gates.ask import show_gates
 from pipeline.publishing import checks
 from pipeline.publishing.checks import requires_check
+from pipeline.publishing.gate_checks import show_gates
 from pipeline.run_context import RunContext
 from pipeline.runs.status import is_unasked, open_status
 from pipeline.verdicts.approval import withdraw_approvals

@@ -26,10 +26,11 @@ from memory import gates, reservations
 from memory.runs import checkpoints, runs, transitions
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal, run_outside_journal
-from pipeline.gates.ask import WaitingForGate, show_closed_gates, show_gates
+from pipeline.gates.ask import WaitingForGate
 from pipeline.maintenance.retention import purge_copies
 from pipeline.model_calls.memories import settle_memories
 from pipeline.publishing import trouble
+from pipeline.publishing.gate_checks import show_closed_gates, show_gates
 from pipeline.run_context import RunContext, make_superseded
 from pipeline.runs.status import close_later
 

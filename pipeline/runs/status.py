@@ -18,8 +18,7 @@ from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import CLOSE_RUN, enqueue, enqueue_resume
-from pipeline.gates import ask
-from pipeline.publishing import checks, test_check
+from pipeline.publishing import checks, gate_checks, test_check
 from pipeline.publishing.deployment_record import close_deployment
 from pipeline.publishing.instructions import answer_instruction
 from pipeline.publishing.issue_comment import IssueStatus
@@ -41,7 +40,7 @@ async def close_later(run: Run, occasion: str = "") -> None:
 async def try_to_close(services: Services, run: Run) -> bool:
     """Close at once what shows a run that ended, and its gates; False if GitHub may accept that later."""
     await waits.end(services.database, run.id, services.clock.now())
-    is_void = await _try_write(ask.show_closed_gates(services, run))
+    is_void = await _try_write(gate_checks.show_closed_gates(services, run))
     is_left = run.reason is ReasonCode.closed and not await checks.was_asking(services, run)
     if is_left and await checks.has_concluded(services, run):
         return is_void  # its verdict came first, or the run finds that it did not
@@ -77,7 +76,7 @@ async def close_run(services: Services, workflow_id: str, run: Run) -> str:
     is_closed = await _try_step(journal, run, "close the check", close_status, services, run)
     for gate_id, part in await journal.step("what is not shown", _list_open_parts, services, run):
         is_closed &= await _try_step(
-            journal, run, f"close the {part.value} of a gate", ask.close_part, services, gate_id, part
+            journal, run, f"close the {part.value} of a gate", gate_checks.close_part, services, gate_id, part
         )
     return "said" if is_closed else "unsaid"
 
@@ -98,14 +97,13 @@ async def _try_step(
     return True
 
 
-async def _list_open_parts(services: Services, run: Run) -> list[tuple[str, ask.GatePart]]:
-    return [*await ask.list_open_parts(services, run)]
+async def _list_open_parts(services: Services, run: Run) -> list[tuple[str, gate_checks.GatePart]]:
+    return [*await gate_checks.list_open_parts(services, run)]
 
 
 async def find_owner(services: Services, repository: RepositoryRef, number: int) -> Run | None:
     """The run that opened a pull request, unless it is over."""
-    owner = await outbox.find_proposing_run(services.database, repository.id, number)
-    run = None if owner is None else await runs.get(services.database, owner)
+    run = await outbox.find_proposing_run(services.database, repository.id, number)
     return None if run is None or run.state.is_final else run
 
 

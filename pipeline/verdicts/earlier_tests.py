@@ -157,7 +157,8 @@ async def load_accepted(services: Services, run: Run, said: EarlierTests) -> Acc
     if run.trigger is Trigger.issue:
         number = await outbox.find_proposal(database, run.id)
     else:
-        owner = await outbox.find_proposing_run(database, run.repository.id, run.number) or ""
+        opened_by = await outbox.find_proposing_run(database, run.repository.id, run.number)
+        owner = "" if opened_by is None else opened_by.id
     known = await gates.list_for_run(database, owner)
     words = "\n".join(gate.conditions for gate in known if gate.conditions)
     if number is None:

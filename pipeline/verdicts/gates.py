@@ -12,7 +12,8 @@ from domain.review.review import Decision, Review
 from domain.runs.run import Run
 from memory import gates, reservations
 from pipeline.context import Services
-from pipeline.gates.ask import open_gate, show_gates
+from pipeline.gates.ask import open_gate
+from pipeline.publishing.gate_checks import show_gates
 from pipeline.verdicts.earlier_tests import load_approved
 from pipeline.verdicts.suppression import apply_dismissals
 from safety.eligibility import NEWCOMERS

@@ -182,6 +182,5 @@ async def load_request(database: Database, run: Run) -> str:
 
 async def load_request_of_pull_request(database: Database, repository_id: int, number: int) -> str:
     """The same of the run that opened a pull request; empty if none did."""
-    proposing = await outbox.find_proposing_run(database, repository_id, number)
-    run = None if proposing is None else await runs.get(database, proposing)
+    run = await outbox.find_proposing_run(database, repository_id, number)
     return "" if run is None else await load_request(database, run)

@@ -4,28 +4,75 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from dbos import DBOS
+from dbos._error import DBOSUnexpectedStepError  # not exported
 
-from domain.commands import ReadReply
-from domain.runs.run import Run, Trigger
-from memory.runs import runs
+from domain.runs.run import Run, RunState, Trigger
+from memory.runs import checkpoints, runs
 from pipeline.automation.workflow import AutomationRun
 from pipeline.context import Services
 from pipeline.deliveries.dispatch import dispatch
 from pipeline.deployment.production import ProblemRun, hold_deployment
+from pipeline.deployment.workflow import DeploymentRun
 from pipeline.durable import queues
-from pipeline.durable.queues import (
-    Workflow,
-    enqueue_resume,
-)
-from pipeline.feedback.answers.request import AnswerRequest
+from pipeline.durable.journal import WorkflowJournal
+from pipeline.durable.queues import Workflow, enqueue_resume
 from pipeline.feedback.answers.workflow import answer_request
 from pipeline.feedback.replies.workflow import ReplyWorkflow
+from pipeline.issue.instruction.workflow import InstructionRun
+from pipeline.issue.status_comment import is_end_shown
 from pipeline.issue.test_command import HeadTest
+from pipeline.issue.workflow import IssueRun
 from pipeline.learning.consolidation import ConsolidationRun
 from pipeline.learning.reflection import ReflectionRun
-from pipeline.runs.status import close_run
-from pipeline.worker.run_work import UNKNOWN, work_on_run
+from pipeline.learning.reflection_input import reflect_if_ended
+from pipeline.review.workflow import ReviewRun
+from pipeline.runs.status import close_run, end_derailed, wake_next, wake_owner
 from safety.learning_screening import Moment
+
+UNKNOWN = "unknown run"
+
+
+async def work_on_run(services: Services, run_id: str, asks_again: bool = False) -> str:
+    """Bring a run to its end or to its next wait, as a workflow; how that went.
+
+    :param asks_again: a completed run may have something left to ask people.
+    """
+    run, workflow_id = await runs.get(services.database, run_id), DBOS.workflow_id or run_id
+    if run is None:
+        return UNKNOWN
+    journal = WorkflowJournal(services, workflow_id)
+    services.toolbox.pool.wake()
+    try:
+        if await journal.step("is it over", _is_over, services, run, asks_again):
+            return "over"
+        if run.trigger is Trigger.deployment:
+            return await DeploymentRun(services, run, workflow_id).execute()
+        if run.trigger is Trigger.instruction:
+            ended = await InstructionRun(services, run, workflow_id).execute()
+            await wake_next(services, journal, run, workflow_id)
+            return await reflect_if_ended(services, run, ended)
+        if run.is_of_issue:
+            ended = await IssueRun(services, run, workflow_id).execute()
+        else:
+            ended = await ReviewRun(services, run, workflow_id).execute()
+            await wake_owner(services, journal, run.repository, run.number, workflow_id)
+        return await reflect_if_ended(services, run, ended)
+    except DBOSUnexpectedStepError as error:
+        return await end_derailed(services, run, error)
+
+
+async def _is_over(services: Services, run: Run, asks_again: bool) -> bool:
+    """Whether nothing is left to do for a run. Journaled: the execution that ends a run has more to do, also after a
+    crash.
+    """
+    if run.state is RunState.failed:
+        return True
+    if run.state is RunState.completed:
+        has_verdict = run.is_of_issue or await checkpoints.load_review(services.database, run) is not None
+        if not (asks_again and has_verdict):
+            return True
+    return await is_end_shown(services, run)
+
 
 Work = Callable[..., Coroutine[Any, Any, str]]
 """Does the work of a workflow, called with the services and what was queued with it; answers how it went."""
@@ -57,11 +104,11 @@ async def _test(services: Services, run: Run, occasion: str) -> str:
 
 
 async def _read_reply(services: Services, run: Run, guid: str, reply: str) -> str:
-    return await ReplyWorkflow(services, run, ReadReply.model_validate_json(reply), guid, _own_id()).execute()
+    return await ReplyWorkflow(services, run, reply, guid, _own_id()).execute()
 
 
 async def _answer(services: Services, run: Run, guid: str, request: str) -> str:
-    return await answer_request(services, run, AnswerRequest.model_validate_json(request), guid, _own_id())
+    return await answer_request(services, run, request, guid, _own_id())
 
 
 async def _reflect(services: Services, run: Run, moment: str) -> str:

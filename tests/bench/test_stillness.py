@@ -13,7 +13,6 @@ from agents.review.model.layer import build_questions
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.review.review import Remark
-from domain.text.redaction import redact_outgoing
 from memory import findings
 from memory.db.engine import Database
 from memory.runs import checkpoints
@@ -86,7 +85,7 @@ async def _review(name: str, files: Mapping[str, str], toolbox: Toolbox, folder:
     versions = await time_call("contents", lambda: code.versions(change.files))
     await time_call(
         "prepare layer 3",
-        lambda: asyncio.to_thread(build_questions, change, versions, checked.findings, redact=redact_outgoing),
+        lambda: asyncio.to_thread(build_questions, change, versions, checked.findings),
     )
 
     async def draw_remarks() -> list[Remark]:

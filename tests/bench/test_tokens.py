@@ -104,8 +104,8 @@ async def _count(plan: QuestionPlan, change: Change, versions: dict[str, FileVer
     for question in asked:
         model.when(question.content, {"findings": [_claim(question, versions)]})
         answer = await ask(question, Report, model.language_model, purse)
-        found += extract_findings(answer, question, change, versions, redact=str)
-    again = build_second_look(found, change, versions, outlines=outlines, redact=str)
+        found += extract_findings(answer, question, change, versions)
+    again = build_second_look(found, change, versions, outlines=outlines)
     assert again is not None
     assert len(found) == len(asked)
     keep_confirmed(found, await ask(again, Verdicts, model.language_model, purse), again)

@@ -11,7 +11,7 @@ from bot.cli.review import to_terminal
 from domain.errors import ToolError
 from domain.review.findings import Category, Finding, Fix, Layer, Severity
 from domain.text.escaping import Markers, code_block, escape, inline_code, suggestion_block
-from handlers.markdown import find_command_lines
+from handlers.slash import find_command_lines
 from messages import inline_comments as comment_texts
 from messages import review as review_texts
 from messages.review_details import render_worklist

@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from bot.listener import HeldPort, listen
 from bot.settings import load_installation
 from bot.setup.choices import parse_choices
-from bot.setup.server import set_up
+from bot.setup.site import set_up
 from bot.webhook import BODY_SECONDS
 from simulator import Simulator
 from tests.contract.stage import MovableClock

@@ -13,7 +13,7 @@ from agents.loop.tools.tool import Result, Tool, ToolArguments, ToolEffect, Tool
 from agents.loop.turns import CompletedTurn
 from domain.config.limits import AllowedCommands, split_line
 from domain.runs.patches import LIMITS, ChangedFile, ChangeSet, Violation, select_blocking, select_reported
-from domain.text.redaction import Redact, make_mask
+from domain.text.redaction import make_mask, redact_outgoing
 from workspace.draft import Draft, Edit
 from workspace.patches.edits import Replacement, WrittenFile
 
@@ -144,10 +144,9 @@ Execute = Callable[[Sequence[str]], Awaitable[CommandEnd]]
 """Runs the words of a command on the draft as it is now; raises :class:`CommandsUnavailable`."""
 
 
-def make_run_command(execute: Execute, allowed: AllowedCommands, *, redact: Redact, says_words: bool = True) -> Tool:
+def make_run_command(execute: Execute, allowed: AllowedCommands, *, says_words: bool = True) -> Tool:
     """``run_command`` for the commands that are allowed.
 
-    :param redact: removes secrets from every answer.
     :param says_words: whether the model may see what commands print. An agent could have them print any file.
     """
     count = 0
@@ -161,10 +160,10 @@ def make_run_command(execute: Execute, allowed: AllowedCommands, *, redact: Reda
         try:
             end = await execute(words)
         except CommandsUnavailable as why:
-            raise ToolMistake(redact(f"{_UNAVAILABLE}: {why} Go on without them."), _UNAVAILABLE) from None
-        text = redact("\n".join(_describe_end(end, says_words)))
+            raise ToolMistake(redact_outgoing(f"{_UNAVAILABLE}: {why} Go on without them."), _UNAVAILABLE) from None
+        text = redact_outgoing("\n".join(_describe_end(end, says_words)))
         if select_blocking(end.violations):
-            raise ToolMistake(text, redact("\n".join(list_reasons(select_reported(end.violations)))))
+            raise ToolMistake(text, redact_outgoing("\n".join(list_reasons(select_reported(end.violations)))))
         return Result(text=text, change=end.change) if end.change.files else text
 
     description = _DESCRIPTION.format(allowed)
@@ -210,11 +209,8 @@ def _describe_end(end: CommandEnd, says_words: bool) -> Iterator[str]:
 _STOPPED = "It was stopped, because it took too long, printed or wrote too much. Nothing of what it changed was taken."
 
 
-def make_edit_tools(draft: Draft, *, redact: Redact) -> tuple[Tool, ...]:
-    """``apply_patch``, ``edit`` and ``write_file`` on a draft.
-
-    :param redact: removes secrets from every answer.
-    """
+def make_edit_tools(draft: Draft) -> tuple[Tool, ...]:
+    """``apply_patch``, ``edit`` and ``write_file`` on a draft."""
 
     async def apply(arguments: ApplyPatch | EditFile | WriteFile) -> str:
         if any(REDACTED in line for line in arguments.new_lines):
@@ -222,11 +218,11 @@ def make_edit_tools(draft: Draft, *, redact: Redact) -> tuple[Tool, ...]:
         judged = await draft.apply(arguments.to_edit())
         said = select_reported(judged.violations)
         if judged.change is None:
-            text = redact("\n".join(["Nothing was applied.", *describe_violations(said)]))
-            raise ToolMistake(text, redact("\n".join(list_reasons(said))))
+            text = redact_outgoing("\n".join(["Nothing was applied.", *describe_violations(said)]))
+            raise ToolMistake(text, redact_outgoing("\n".join(list_reasons(said))))
         files = [describe_file(file) for file in judged.change.files]
         warnings = ["Warnings:", *describe_violations(said)] if said else []
-        return redact("\n".join(["Applied.", *list_first(files, "files"), *warnings]))
+        return redact_outgoing("\n".join(["Applied.", *list_first(files, "files"), *warnings]))
 
     return tuple(Tool(name, text, takes, apply, ToolEffect.edits) for name, (text, takes) in _OFFERED.items())
 

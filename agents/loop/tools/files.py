@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from agents.loop.tools.tool import LONGEST_ANSWER, Tool, ToolArguments, ToolMistake
 from domain import globs
 from domain.text.escaping import strip_invisible
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 from workspace.patches import refusals
 from workspace.snapshot import CannotRead, SearchResult, Snapshot, SnapshotFile
 
@@ -79,39 +79,37 @@ def make_file_tools(
     snapshot: Snapshot | Current,
     *,
     never_send: Sequence[str],
-    redact: Redact,
     withheld: Mapping[str, Collection[int]] = NOTHING_WITHHELD,
 ) -> tuple[Tool, ...]:
     """``read_file``, ``glob`` and ``grep`` over one commit. The same call gives the same text again.
 
     :param snapshot: the commit, or a function that returns it at each call, for an agent that changes files.
     :param never_send: glob patterns of files that are neither shown nor found.
-    :param redact: removes secrets from every answer.
     :param withheld: path → lines that are neither shown nor found.
     """
 
     async def files() -> ShownFiles:
         there = snapshot if isinstance(snapshot, Snapshot) else await snapshot()
-        return ShownFiles(there, never_send, redact, withheld)
+        return ShownFiles(there, never_send, withheld)
 
     offered: tuple[tuple[str, str, type[BaseModel], Callable[[ShownFiles, Any], Awaitable[str]]], ...] = (
         ("read_file", "Shows numbered lines of a text file.", ReadFile, ShownFiles.read_file),
         ("glob", "Lists the files whose path matches a pattern.", Glob, ShownFiles.glob),
         ("grep", "Finds lines in text files, by a regular expression without look-around.", Grep, ShownFiles.grep),
     )
-    return tuple(Tool(name, text, takes, redact_answers(files, call, redact)) for name, text, takes, call in offered)
+    return tuple(Tool(name, text, takes, redact_answers(files, call)) for name, text, takes, call in offered)
 
 
 def redact_answers(
-    files: "Callable[[], Awaitable[ShownFiles]]", call: "Callable[[ShownFiles, Any], Awaitable[str]]", redact: Redact
+    files: "Callable[[], Awaitable[ShownFiles]]", call: "Callable[[ShownFiles, Any], Awaitable[str]]"
 ) -> Callable[[Any], Awaitable[str]]:
     """The call with redacted answers; mistakes are redacted too, because they name paths and patterns."""
 
     async def answer_redacted(arguments: BaseModel) -> str:
         try:
-            return redact(await call(await files(), arguments))
+            return redact_outgoing(await call(await files(), arguments))
         except (ToolMistake, CannotRead) as mistake:
-            raise ToolMistake(redact(str(mistake))) from None
+            raise ToolMistake(redact_outgoing(str(mistake))) from None
 
     return answer_redacted
 
@@ -136,7 +134,6 @@ class ShownFiles:
 
     snapshot: Snapshot
     never_send: Sequence[str]
-    redact: Redact
     withheld: Mapping[str, Collection[int]] = field(default_factory=dict[str, Collection[int]])
 
     async def read_file(self, arguments: ReadFile) -> str:
@@ -177,7 +174,7 @@ class ShownFiles:
         return await asyncio.to_thread(self._list_lines, path, content)
 
     def _list_lines(self, path: str, content: bytes) -> list[str]:
-        hidden, lines = self.withheld.get(path, ()), _lines(content, self.redact)
+        hidden, lines = self.withheld.get(path, ()), _lines(content)
         return [_HIDDEN if number in hidden else line for number, line in enumerate(lines, 1)] if hidden else lines
 
     def _render_matches(self, found: SearchResult) -> Iterator[str]:
@@ -245,11 +242,11 @@ def _explain_no_match(pattern: str) -> str:
 # --- what is shown -----------------------------------------------------------------------------------------
 
 
-def _lines(content: bytes, redact: Redact) -> list[str]:
+def _lines(content: bytes) -> list[str]:
     """The lines of a file. Secrets are removed from the whole text, because single lines may not reveal them."""
     lines = content.decode("utf-8", "replace").removesuffix("\n").split("\n") if content else []
     plain = (strip_invisible(line).replace("\n", " ") for line in lines)
-    return redact("\n".join(plain)).split("\n") if lines else []
+    return redact_outgoing("\n".join(plain)).split("\n") if lines else []
 
 
 def cut_line(line: str) -> str:

@@ -15,7 +15,7 @@ from agents.syntax.symbols.uses import Reference
 from domain.errors import CodeAccessError
 from domain.globs import matches
 from domain.text.escaping import flatten_text
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 from workspace.git import TooLarge, read_stderr
 from workspace.patches import refusals
 from workspace.snapshot import BlamedLines, CannotRead, History, PastCommit, Snapshot
@@ -55,30 +55,30 @@ class GitBlame(ToolArguments):
     lines: int = Field(default=50, ge=1, le=500, description="How many lines to ask about.")
 
 
-def make_history_tools(history: History, *, never_send: Sequence[str], redact: Redact) -> tuple[Tool, ...]:
+def make_history_tools(history: History, *, never_send: Sequence[str]) -> tuple[Tool, ...]:
     """``git_log`` and ``git_blame`` over the history before an agent's own changes.
 
     :param never_send: glob patterns of files whose history is not shown.
-    :param redact: removes secrets from every answer.
     """
 
     def require_shown(path: str) -> None:
         if wrong := refusals.find_mistake(path):
-            raise ToolMistake(redact(f"The path {wrong}. Name a file by its path from the root of the repository."))
+            told = f"The path {wrong}. Name a file by its path from the root of the repository."
+            raise ToolMistake(redact_outgoing(told))
         if any(matches(each, never_send) for each in (path, f"{path}/x")):
-            raise ToolMistake(redact(f"{path} is kept from models by the repository (review.never_send)."))
+            raise ToolMistake(redact_outgoing(f"{path} is kept from models by the repository (review.never_send)."))
 
     async def log(arguments: GitLog) -> str:
         if arguments.path:
             require_shown(arguments.path)
         found = await _read(history.list_commits(arguments.path or None, arguments.count), arguments.path)
-        return "\n".join(_render(commit, redact) for commit in found) or "No commit changed such a file."
+        return "\n".join(_render(commit) for commit in found) or "No commit changed such a file."
 
     async def blame(arguments: GitBlame) -> str:
         require_shown(arguments.path)
         last = arguments.first_line + arguments.lines - 1
-        found = await _read(history.blame(arguments.path, arguments.first_line, last), redact(arguments.path))
-        return "\n".join(_render_lines(part, redact) for part in found)
+        found = await _read(history.blame(arguments.path, arguments.first_line, last), redact_outgoing(arguments.path))
+        return "\n".join(_render_lines(part) for part in found)
 
     return (
         Tool("git_log", "Lists commits with their day and subject, of all or of one file.", GitLog, log),
@@ -102,12 +102,12 @@ async def _read(asked: Awaitable[T], path: str) -> T:
         raise
 
 
-def _render_lines(part: BlamedLines, redact: Redact) -> str:
-    return f"{part.first}-{part.last}\t{_render(part.commit, redact)}{' (or before)' if part.is_older else ''}"
+def _render_lines(part: BlamedLines) -> str:
+    return f"{part.first}-{part.last}\t{_render(part.commit)}{' (or before)' if part.is_older else ''}"
 
 
-def _render(commit: PastCommit, redact: Redact) -> str:
-    subject = redact(flatten_text(commit.subject))[:_LONGEST_SUBJECT]
+def _render(commit: PastCommit) -> str:
+    subject = redact_outgoing(flatten_text(commit.subject))[:_LONGEST_SUBJECT]
     return f"{commit.sha[:_ABBREVIATED]} {commit.date} {subject}"
 
 
@@ -128,7 +128,6 @@ def make_references_tool(
     find: Find,
     *,
     never_send: Sequence[str],
-    redact: Redact,
     withheld: Mapping[str, Collection[int]] = NOTHING_WITHHELD,
 ) -> Tool:
     """``references`` over one commit; for the other parameters see :func:`agents.loop.tools.files.make_file_tools`."""
@@ -149,9 +148,9 @@ def make_references_tool(
         return "\n".join([*fit_lines(listed), *([] if outside else [_UNUSED])])
 
     async def files() -> ShownFiles:
-        return ShownFiles(snapshot, never_send, redact, withheld)
+        return ShownFiles(snapshot, never_send, withheld)
 
-    return Tool(REFERENCES, _DESCRIPTION, References, redact_answers(files, look, redact))
+    return Tool(REFERENCES, _DESCRIPTION, References, redact_answers(files, look))
 
 
 async def _read_each(files: ShownFiles, paths: Collection[str]) -> dict[str, list[str]]:

@@ -14,7 +14,7 @@ from domain.errors import CodeAccessError
 from domain.review.findings import Finding, Layer
 from domain.runs.testing import CaseOutcome, SuiteVerdict, TestRun, decide_verdict
 from domain.text.escaping import flatten_text, strip_invisible
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 from messages.tests import explain_not_run
 from workspace.draft import Draft
 
@@ -70,12 +70,9 @@ class RunTests(ToolArguments):
     )
 
 
-def make_run_tests(
-    draft: Draft, test: Test, *, redact: Redact, says_words: bool = True, seconds: float = SECONDS
-) -> Tool:
+def make_run_tests(draft: Draft, test: Test, *, says_words: bool = True, seconds: float = SECONDS) -> Tool:
     """``run_tests`` on a draft with all diffs that were applied before the call.
 
-    :param redact: removes secrets from every answer.
     :param says_words: whether the model may see what tests print. An agent writes tests, and could make them print any
         file.
     :param seconds: the time limit of all commands of one call together.
@@ -85,23 +82,23 @@ def make_run_tests(
 
     async def run(arguments: RunTests) -> str:
         now = await draft.snapshot()
-        _require_files(arguments.tests, now.files, redact)
+        _require_files(arguments.tests, now.files)
         asked = (now.commit, arguments.tests)
         async with one_at_a_time:
             if asked in answers:
                 return f"{_SAME}\n{answers[asked]}"
             if len(answers) >= MAX_RUNS:
                 raise ToolMistake(_OFTEN)
-            answers[asked] = "\n".join(_describe_run(await _test_commit(test, *asked, seconds), redact, says_words))
+            answers[asked] = "\n".join(_describe_run(await _test_commit(test, *asked, seconds), says_words))
             return answers[asked]
 
     return Tool(RUN_TESTS, _DESCRIPTION, RunTests, run, ToolEffect.runs)
 
 
-def _require_files(tests: Sequence[str], files: Container[str], redact: Redact) -> None:
+def _require_files(tests: Sequence[str], files: Container[str]) -> None:
     unknown = [test for test in tests if test.partition("::")[0] not in files]
     if unknown:
-        raise ToolMistake(redact(_UNKNOWN.format(unknown[0][:300])), _UNKNOWN)
+        raise ToolMistake(redact_outgoing(_UNKNOWN.format(unknown[0][:300])), _UNKNOWN)
 
 
 async def _test_commit(test: Test, commit: str, tests: Sequence[str], seconds: float) -> TestRun:
@@ -112,29 +109,29 @@ async def _test_commit(test: Test, commit: str, tests: Sequence[str], seconds: f
         return TestRun(not_run=f"Its commands did not end within {seconds:.0f} seconds, which says nothing about it.")
 
 
-def _describe_run(run: TestRun, redact: Redact, says_words: bool) -> Iterator[str]:
+def _describe_run(run: TestRun, says_words: bool) -> Iterator[str]:
     """The verdict, how many tests ran and why these, the failures, and those that exist without the change."""
     yield _describe_verdict(run)
     yield from _count_tests(run)
     if run.selection:
-        yield redact(run.selection)
+        yield redact_outgoing(run.selection)
     if decide_verdict(run) is SuiteVerdict.not_run:
-        yield redact(run.not_run or explain_not_run(run))
+        yield redact_outgoing(run.not_run or explain_not_run(run))
     if says_words:
-        yield from _show_ends(run, redact)
+        yield from _show_ends(run)
     failed = ShownFailures.of(run)
-    yield from render_failures(failed, {}, redact) if says_words else _list_places(failed)
+    yield from render_failures(failed, {}) if says_words else _list_places(failed)
     if run.known and says_words:
         yield "These fail without the change, too; leave them:"
-        yield from (f"- {redact(name)}" for name in sorted(run.known)[:_MOST_KNOWN])
+        yield from (f"- {redact_outgoing(name)}" for name in sorted(run.known)[:_MOST_KNOWN])
 
 
-def _show_ends(run: TestRun, redact: Redact) -> Iterator[str]:
+def _show_ends(run: TestRun) -> Iterator[str]:
     """What tests printed last that left no report and did not fail: how many ran stands there, if anywhere."""
     for command in run.without_report:
         if command not in run.failed_commands:
-            lines = [line for line in redact(strip_invisible(command.output)).split("\n") if line.strip()]
-            yield f"{redact(command.line)} left no report that can be read. It printed last:"
+            lines = [line for line in redact_outgoing(strip_invisible(command.output)).split("\n") if line.strip()]
+            yield f"{redact_outgoing(command.line)} left no report that can be read. It printed last:"
             yield from (f"> {line[:_LONGEST_LINE]}" for line in lines[-_LAST_LINES:] or ["(nothing)"])
 
 
@@ -177,11 +174,8 @@ class NoArguments(ToolArguments):
     """What both tools take: nothing, because they look at all that changed."""
 
 
-def make_check_tools(draft: Draft, check: CheckDraft, *, redact: Redact) -> tuple[Tool, ...]:
-    """``run_linter`` and ``run_security_scan`` on a draft with all edits that were applied before the call.
-
-    :param redact: removes secrets from every answer.
-    """
+def make_check_tools(draft: Draft, check: CheckDraft) -> tuple[Tool, ...]:
+    """``run_linter`` and ``run_security_scan`` on a draft with all edits that were applied before the call."""
     checked: dict[str, CheckedChange] = {}
     one_at_a_time = asyncio.Lock()
 
@@ -201,7 +195,7 @@ def make_check_tools(draft: Draft, check: CheckDraft, *, redact: Redact) -> tupl
             commit = (await draft.snapshot()).commit
             if commit == draft.base:
                 return "You changed nothing yet."
-            return redact("\n".join(_describe_checks(await load(commit), _LAYERS[name])))
+            return redact_outgoing("\n".join(_describe_checks(await load(commit), _LAYERS[name])))
 
         return Tool(name, _DESCRIPTIONS[name], NoArguments, run, ToolEffect.runs)
 

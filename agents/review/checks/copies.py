@@ -6,13 +6,19 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport, is_utf8
+from agents.review.checks.inputs import (
+    BASE,
+    HEAD,
+    MOST_TAKEN_IN,
+    TOO_MANY,
+    CheckedFile,
+    ProgramTerms,
+    ToolReport,
+    is_utf8,
+)
 from agents.review.checks.rule_texts import build_message, shorten
 from domain.errors import ToolError
 from domain.review.findings import Category, Layer, RawFinding, Severity
-from workspace.sandbox.sandbox import Sandbox, SandboxCommand, tool_path
-
-_MOST_PRINTED = 8 << 20  # bytes
 
 
 @dataclass(frozen=True)
@@ -61,15 +67,13 @@ def is_text(file: CheckedFile) -> bool:
     return is_utf8(file.head) and b"\0" not in file.head
 
 
-async def run_linter(argv: Sequence[str], folder: Path, sandbox: Sandbox, level: int, seconds: float) -> bytes:
+async def run_linter(argv: Sequence[str], folder: Path, terms: ProgramTerms) -> bytes:
     """What a linter of ours prints about the copies.
 
     :param argv: its name among Forge's programs, and its arguments.
     :raises ToolError: it failed, was stopped, or printed too much.
     """
-    name = argv[0]
-    wanted = SandboxCommand((tool_path(name), *argv[1:]), folder, seconds=seconds, output=_MOST_PRINTED)
-    done = await sandbox.run_tool(wanted, level)
+    name, done = argv[0], await terms.run(argv, folder)
     if not done.stdout.is_complete:
         raise ToolError(f"{name} reported more than can be taken in.")
     if done.status not in (0, 1):

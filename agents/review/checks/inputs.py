@@ -1,7 +1,7 @@
 """The input of the checks: the changed text files, of which kind each is, and copies on disk for programs."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from domain.paths import escape_unprintable, is_document
 from domain.review.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions
 from domain.review.findings import Category, Layer, RawFinding, Severity
+from workspace.sandbox.sandbox import Completed, Sandbox, SandboxCommand, tool_path
 
 _TEST_OR_DOCUMENT = re.compile(
     r"(^|/)(tests?|unit_?tests?|[^/]+\.tests?(\.[^/]+)?|testing|testdata|specs?|__tests__|__mocks__|mocks?|fixtures?|examples?|samples?|docs?|cassettes)/"
@@ -58,6 +59,7 @@ def is_machine_made(path: str) -> bool:
 
 
 _LONGEST_PATH, _LONGEST_NAME = 1000, 250
+MOST_PRINTED = 8 << 20  # bytes; parsing them takes 50 ms, during which nothing else runs
 MOST_TAKEN_IN = 4_000
 """The most findings of one version from one tool; if there are more, Forge says so and asks a person."""
 TOO_MANY = f"It found more than {MOST_TAKEN_IN:,} problems; the rest was not weighed."
@@ -131,6 +133,32 @@ class CheckedFile:
             for each in _ENCODING.findall(b"\n".join(self.head.split(b"\n", 2)[:2]))
         ]
         return all(each in _PLAIN or each.startswith("utf-8-") for each in named)
+
+
+@dataclass(frozen=True)
+class ProgramTerms:
+    """The terms on which a program checks code.
+
+    :param level: sandbox level.
+    :param seconds: how long it may take.
+    :param heeding: whether comments in the code that silence it count.
+    """
+
+    sandbox: Sandbox
+    level: int
+    seconds: float
+    heeding: bool
+
+    async def run(self, argv: Sequence[str], folder: Path, output: int = MOST_PRINTED) -> Completed:
+        """Run one of Forge's own programs.
+
+        :param argv: its name, and its arguments.
+        :param output: bytes that it may print at most.
+        """
+        command = (tool_path(argv[0]), *argv[1:])
+        return await self.sandbox.run_tool(
+            SandboxCommand(command, folder, seconds=self.seconds, output=output), self.level
+        )
 
 
 @dataclass(frozen=True)

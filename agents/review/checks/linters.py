@@ -8,7 +8,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from agents.review.checks import sarif
-from agents.review.checks.inputs import BASE, HEAD, CheckedFile, ToolReport, can_be_written, write_versions
+from agents.review.checks.inputs import (
+    BASE,
+    HEAD,
+    MOST_PRINTED,
+    CheckedFile,
+    ProgramTerms,
+    ToolReport,
+    can_be_written,
+    write_versions,
+)
 from agents.review.checks.rule_texts import shorten
 from domain.config.sections import Linter
 from domain.errors import ToolError
@@ -16,13 +25,12 @@ from domain.globs import matches, matches_by_name
 from domain.paths import may_configure_linter
 from workspace.sandbox.bubblewrap import build_path
 from workspace.sandbox.launcher import SYSTEM
-from workspace.sandbox.sandbox import Sandbox, SandboxCommand
+from workspace.sandbox.sandbox import SandboxCommand
 
 _CANNOT_SHOW = "bwrap: Can't find source path"
 _NOT_FOUND = 127  # the exit status of a shell, and so of the sandbox, if there is no such program
 _SETTINGS = frozenset(("", "toml", "yaml", "yml", "json", "jsonc", "ini", "cfg", "conf", "xml", "properties", "rc"))
 _MODULE = re.compile(r"\s-m\s+([\w.]+)")
-_MOST_PRINTED = 8 << 20  # bytes; parsing them takes 50 ms, during which nothing else runs
 
 MOST_FILES = 500
 """How many files of the merge base may lie beside the changed ones."""
@@ -46,20 +54,15 @@ def match_base(linter: Linter, files: Mapping[str, bytes]) -> dict[str, bytes]:
 async def check(
     linter: Linter,
     files: Sequence[CheckedFile],
-    sandbox: Sandbox,
-    level: int,
-    *,
+    terms: ProgramTerms,
     beside: Mapping[str, bytes],
     reads: tuple[Path, ...],
-    heeding: bool,
-    seconds: float,
 ) -> ToolReport:
     """Run a linter on both versions of its files.
 
     :param beside: its files of the merge base by path, the same for both versions.
     :param reads: folders outside the system's that it may read and execute from.
-    :param level: sandbox level; the linter may execute the code it checks.
-    :param heeding: whether comments in the code may suppress results.
+    :param terms: with a level at which it may execute the code it checks.
     :raises ToolError: the linter failed.
     """
     if not files:
@@ -68,11 +71,11 @@ async def check(
         raise ToolError(f"its `files` match more than {MOST_FILES} files.", "Name only what it reads.")
     old = [file for file in files if file.base is not None]
     environment = _choose_environment(linter, beside, reads)
-    with sandbox.folder() as folder:
+    with terms.sandbox.folder() as folder:
         await asyncio.to_thread(write_versions, folder, files, beside)
         head, base = await asyncio.gather(
-            _run(linter, HEAD, folder, files, sandbox, level, reads, environment, heeding, seconds),
-            _run(linter, BASE, folder, old, sandbox, level, reads, environment, heeding, seconds),
+            _run(linter, HEAD, folder, files, terms, reads, environment),
+            _run(linter, BASE, folder, old, terms, reads, environment),
         )
     why = _explain_no_reader(linter, files, head)
     named = (file.path for file in files if why is None and matches_by_name(file.path, linter.paths))
@@ -144,31 +147,28 @@ async def _run(
     side: str,
     folder: Path,
     files: Sequence[CheckedFile],
-    sandbox: Sandbox,
-    level: int,
+    terms: ProgramTerms,
     reads: tuple[Path, ...],
     environment: Mapping[str, str],
-    heeding: bool,
-    seconds: float,
 ) -> sarif.SarifReport:
     if not files:
         return sarif.SarifReport()
     root = folder / side
     wanted = (*shlex.split(linter.run), *("./" + file.path for file in files))
-    command = SandboxCommand(wanted, root, seconds=seconds, output=_MOST_PRINTED, reads=reads, environment=environment)
-    done = await sandbox.run(command, level)
+    command = SandboxCommand(wanted, root, terms.seconds, output=MOST_PRINTED, reads=reads, environment=environment)
+    done = await terms.sandbox.run(command, terms.level)
     if not done.stdout.is_complete:
         raise ToolError(f"{linter.name} printed {done.stdout.total:,} bytes, more than can be taken in.")
     if done.status is None:
-        raise ToolError(f"{linter.name} did not finish within {seconds:g} seconds and was stopped.")
+        raise ToolError(f"{linter.name} did not finish within {terms.seconds:g} seconds and was stopped.")
     if done.status == _NOT_FOUND and not done.stdout.data:
         program = shorten(wanted[0], 100)
         advice = "Install it there, or take it out of `review.linters`."
         raise ToolError(f"its program {program} is not installed where Forge runs.", advice)
     lines = {file.path: len(file.head_lines if side == HEAD else file.base_lines) for file in files}
     try:
-        seen = str(sandbox.path_inside(root, level))
-        return await asyncio.to_thread(sarif.read, done.stdout.data, linter.name, lines, seen, heeding=heeding)
+        seen = str(terms.sandbox.path_inside(root, terms.level))
+        return await asyncio.to_thread(sarif.read, done.stdout.data, linter.name, lines, seen, heeding=terms.heeding)
     except ToolError as error:
         said = shorten(done.stderr.data.decode(errors="replace"), 200)
         ended = f" It ended with status {done.status}" + (f" and said: {said}" if said else ".")

@@ -11,12 +11,11 @@ from typing import Any
 from agents.review.checks import copies, rule_texts
 from agents.review.checks.copies import Copy
 from agents.review.checks.dangers.texts import SENT_ITSELF
-from agents.review.checks.inputs import CheckedFile, ToolReport, is_machine_made, is_test_or_document
+from agents.review.checks.inputs import CheckedFile, ProgramTerms, ToolReport, is_machine_made, is_test_or_document
 from agents.review.checks.rule_texts import Danger
 from domain.errors import ToolError
 from domain.paths import is_test
 from domain.review.findings import Category, RawFinding, Severity
-from workspace.sandbox.sandbox import Sandbox
 
 # What fails, or does the opposite of what it says, whenever it runs.
 _ERRORS = """
@@ -143,20 +142,17 @@ def is_for(file: CheckedFile) -> bool:
     )
 
 
-async def check(
-    files: Sequence[CheckedFile], sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
-) -> ToolReport:
-    """Lint both versions of some files at a sandbox level.
+async def check(files: Sequence[CheckedFile], terms: ProgramTerms) -> ToolReport:
+    """Lint both versions of some files.
 
-    :param heeding: whether comments that silence oxlint count.
     :raises ToolError: oxlint failed.
     """
-    report = await _lint(files, sandbox, level, _name_copy, heeding=heeding, seconds=seconds)
+    report = await _lint(files, terms, _name_copy)
     broken = {finding.path for finding in report.head if finding.rule == SYNTAX}
     doubtful = [file for file in files if file.path in broken and PurePosixPath(file.path).suffix in _PLAIN]
     if not doubtful:
         return report
-    typed = await _lint(doubtful, sandbox, level, lambda _: ".tsx", heeding=heeding, seconds=seconds)
+    typed = await _lint(doubtful, terms, lambda _: ".tsx")
     return _drop_dialects(report, typed.read)
 
 
@@ -166,19 +162,11 @@ def _drop_dialects(report: ToolReport, paths: Collection[str]) -> ToolReport:
     return replace(report, head=head, read=report.read - set(paths))
 
 
-async def _lint(
-    files: Sequence[CheckedFile],
-    sandbox: Sandbox,
-    level: int,
-    name: Callable[[str], str],
-    *,
-    heeding: bool,
-    seconds: float,
-) -> ToolReport:
-    with sandbox.folder() as folder:
-        written = await asyncio.to_thread(_write, folder, files, name, heeding)
+async def _lint(files: Sequence[CheckedFile], terms: ProgramTerms, name: Callable[[str], str]) -> ToolReport:
+    with terms.sandbox.folder() as folder:
+        written = await asyncio.to_thread(_write, folder, files, name, terms.heeding)
         options = ("--disable-nested-config", "--no-ignore", "--threads=2", "--format=json", "-c", _SETTINGS)
-        printed = await copies.run_linter(("oxlint", *options, "."), folder, sandbox, level, seconds)
+        printed = await copies.run_linter(("oxlint", *options, "."), folder, terms)
     try:
         answer = await asyncio.to_thread(json.loads, printed)
         if answer["number_of_files"] != len(written):

@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -15,13 +15,22 @@ from typing import Any, cast
 from agents.review.checks import ruff_security
 from agents.review.checks.copies import keep_first
 from agents.review.checks.fingerprints import Edit, merge_edits
-from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, CheckedFile, ToolReport, can_be_written, is_utf8
-from agents.review.checks.ruff_settings import RuffSettings, find_settings, reset_settings
+from agents.review.checks.inputs import (
+    BASE,
+    HEAD,
+    MOST_TAKEN_IN,
+    CheckedFile,
+    ProgramTerms,
+    ToolReport,
+    can_be_written,
+    is_utf8,
+)
+from agents.review.checks.ruff_settings import PythonProject, RuffSettings, find_settings, reset_settings
 from agents.review.checks.rule_texts import build_message, name_some, shorten
 from agents.review.checks.suppressions import PYLINT
 from domain.errors import ToolError
 from domain.review.findings import Category, Fix, Layer, RawFinding, Severity
-from workspace.sandbox.sandbox import Completed, Sandbox, SandboxCommand, tool_path
+from workspace.sandbox.sandbox import Completed
 
 SYNTAX = "ruff/invalid-syntax"
 FORMAT = "ruff/format"
@@ -56,37 +65,20 @@ _EXPECTS_MISSING = re.compile(r"\s*except\b.*\b(?:ImportError|ModuleNotFoundErro
 
 _EVERY_FILE = "exclude=[]"
 """Without it ruff leaves out folders by their names, such as dist."""
-_MOST_PRINTED = 8 << 20  # bytes; of a longer output only the first findings are read
 _NAME = re.compile(r"\w+")
 _NOTHING = frozenset[str]()
 
 
-async def check(
-    files: Sequence[CheckedFile],
-    folder: Path,
-    sandbox: Sandbox,
-    level: int,
-    *,
-    project: Mapping[str, bytes],
-    first_party: Sequence[str],
-    pyproject: bytes | None,
-    heeding: bool,
-    seconds: float,
-) -> ToolReport:
-    """Lint both versions of the files that are written below ``folder``, at a sandbox level.
+async def check(files: Sequence[CheckedFile], terms: ProgramTerms, folder: Path, project: PythonProject) -> ToolReport:
+    """Lint both versions of the files that are written below ``folder``.
 
-    :param pyproject: ``pyproject.toml`` at head if it was changed.
-    :param heeding: whether comments that silence ruff count.
     :raises ToolError: ruff failed.
     """
     usable = [file for file in files if can_be_written(file.path)]
     groups: dict[RuffSettings, list[CheckedFile]] = {}
     for file in usable:
-        groups.setdefault(find_settings(file.path, project, first_party, pyproject), []).append(file)
-    runs = [
-        _Run(sandbox, level, folder, settings, members, heeding, seconds, Layer.static)
-        for settings, members in groups.items()
-    ]
+        groups.setdefault(find_settings(file.path, project), []).append(file)
+    runs = [_Run(terms, folder, settings, members, Layer.static) for settings, members in groups.items()]
     reports = await asyncio.gather(*(run.report() for run in runs))
     skipped = len(files) - len(usable)
     unwritten = [f"{skipped} files have names that cannot be written to disk."] if skipped else []
@@ -103,15 +95,13 @@ async def check(
     )
 
 
-async def check_security(
-    files: Sequence[CheckedFile], folder: Path, sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
-) -> ToolReport:
+async def check_security(files: Sequence[CheckedFile], terms: ProgramTerms, folder: Path) -> ToolReport:
     """Look for insecure code in both versions of the files, as :func:`check` does for its rules.
 
     Nothing is said about a file that cannot be parsed: that is the other layer's part.
     """
     usable = [file for file in files if can_be_written(file.path)]
-    run = _Run(sandbox, level, folder, ruff_security.SETTINGS, usable, heeding, seconds, Layer.security)
+    run = _Run(terms, folder, ruff_security.SETTINGS, usable, Layer.security)
     report = await run.report()
     head = tuple(finding for finding in report.head if finding.rule != SYNTAX)
     return replace(report, head=head, files=len(usable), read=_NOTHING)
@@ -121,25 +111,14 @@ class _Run:
     """ruff on the files that share one configuration."""
 
     def __init__(
-        self,
-        sandbox: Sandbox,
-        level: int,
-        folder: Path,
-        settings: RuffSettings,
-        files: Sequence[CheckedFile],
-        heeding: bool,
-        seconds: float,
-        layer: Layer,
+        self, terms: ProgramTerms, folder: Path, settings: RuffSettings, files: Sequence[CheckedFile], layer: Layer
     ) -> None:
         self._layer = layer
-        self._sandbox = sandbox
-        self._level = level
+        self._terms = terms
         self._folder = folder
         self._settings = settings
         self._files = {file.path: file for file in files}
-        self._heeding = heeding
-        self._seconds = seconds
-        self._ends = time.monotonic() + seconds
+        self._ends = time.monotonic() + terms.seconds
 
     async def report(self) -> ToolReport:
         try:
@@ -184,7 +163,7 @@ class _Run:
         return (await self._lint(side, paths[:half])).join(await self._lint(side, paths[half:]))
 
     async def _lint_at_once(self, side: str, paths: Sequence[str]) -> "_SideFindings":
-        is_heard = self._heeding and self._layer is Layer.static  # dangers are silenced by their names only
+        is_heard = self._terms.heeding and self._layer is Layer.static  # dangers are silenced by their names only
         silenced = () if is_heard else ("--ignore-noqa",)
         done = await self._ruff(
             side, paths, "check", "--output-format=json-lines", "--exit-zero", "--no-fix", *silenced
@@ -239,11 +218,8 @@ class _Run:
         settings = said if any(each.startswith("exclude") for each in said) else (_EVERY_FILE, *said)
         arguments = [part for value in settings for part in ("--config", value)]
         names = ["./" + path.removeprefix(prefix) for path in paths]
-        argv = (tool_path("ruff"), command, "--isolated", "--no-cache", "--force-exclude", "--no-respect-gitignore")
-        wanted = (*argv, *options, *arguments, "--", *names)
-        done = await self._sandbox.run_tool(
-            SandboxCommand(wanted, root, seconds=self._seconds, output=_MOST_PRINTED), self._level
-        )
+        argv = ("ruff", command, "--isolated", "--no-cache", "--force-exclude", "--no-respect-gitignore")
+        done = await self._terms.run((*argv, *options, *arguments, "--", *names), root)
         if not done.stdout.is_complete:
             return done  # it was stopped while printing
         if done.status == 2 and command == "check":
@@ -254,7 +230,9 @@ class _Run:
         return done
 
     def _path(self, side: str, entry: dict[str, Any]) -> str:
-        shown = Path(entry["filename"]).relative_to(self._sandbox.path_inside(self._root(side), self._level))
+        shown = Path(entry["filename"]).relative_to(
+            self._terms.sandbox.path_inside(self._root(side), self._terms.level)
+        )
         return (Path(self._settings.folder) / shown).as_posix()
 
     def _root(self, side: str) -> Path:
@@ -302,13 +280,13 @@ class _Run:
 
     def _is_settled(self, severity: Severity, lines: Sequence[str]) -> bool:
         """Whether its author decided about it, for another linter."""
-        may_be = self._heeding and self._layer is Layer.static and severity is not Severity.error
+        may_be = self._terms.heeding and self._layer is Layer.static and severity is not Severity.error
         return may_be and PYLINT.search("\n".join(lines)) is not None
 
     def _rate(self, entry: dict[str, Any], code: str, path: str, lines: Sequence[str]) -> Severity | None:
         if self._layer is Layer.static or code == "invalid-syntax":
             return _severity(code, _category(code))
-        return ruff_security.rate(entry, path, lines, heeding=self._heeding)
+        return ruff_security.rate(entry, path, lines, heeding=self._terms.heeding)
 
 
 def _name_at(lines: Sequence[str], number: int, column: int) -> str:

@@ -130,28 +130,37 @@ class RuffSettings:
     note: str | None = None
 
 
-def find_settings(
-    path: str, project: Mapping[str, bytes], first_party: Sequence[str] = (), now: bytes | None = None
-) -> RuffSettings:
+@dataclass(frozen=True)
+class PythonProject:
+    """What a repository says about its Python code.
+
+    :param settings: the merge base's configuration of ruff by path: ``pyproject.toml``, ``ruff.toml``, ``.ruff.toml``.
+    :param first_party: the repository's own top-level packages; without them the order of imports is not checked.
+    :param pyproject: ``pyproject.toml`` at head if it was changed: a Python that it gives up does not count any more.
+    """
+
+    settings: Mapping[str, bytes]
+    first_party: Sequence[str] = ()
+    pyproject: bytes | None = None
+
+
+def find_settings(path: str, project: PythonProject) -> RuffSettings:
     """The settings for a file: those of the nearest folder with a configuration, as in ruff itself.
 
     :param path: path of the file at head.
-    :param project: configuration files at the merge base, by path.
-    :param first_party: names of the repository's own top-level packages; without them the order of imports is not
-        checked.
-    :param now: ``pyproject.toml`` at head if it was changed: a Python that it gives up does not count any more.
     """
-    pythons = [_find_oldest_python(each or b"") for each in (project.get("pyproject.toml"), now)]
+    known = project.settings
+    pythons = [_find_oldest_python(each or b"") for each in (known.get("pyproject.toml"), project.pyproject)]
     note: str | None = None
     for folder in PurePosixPath(path).parents:
         for name in _CONFIGURATION_FILES:
             where = name if str(folder) == "." else f"{folder}/{name}"
-            if where not in project:
+            if where not in known:
                 continue
-            section, problem = _read_section(where, project[where])
+            section, problem = _read_section(where, known[where])
             note = note or problem
             if section is not None:
-                return _build_settings(str(folder), where, section, pythons, tuple(first_party))
+                return _build_settings(str(folder), where, section, pythons, tuple(project.first_party))
     return RuffSettings("", _build_defaults(_choose_python(None, *pythons)), note=note)
 
 

@@ -10,8 +10,9 @@ from agents.review.checks.avoidance import AvoidanceCheck
 from agents.review.checks.inputs import ToolReport, build_security_finding, list_checked_files, write_versions
 from agents.review.checks.locks.check import NO_LOCKS, ComparedLocks
 from agents.review.checks.results import CheckReport, ToolExecution, build_result, explain_not_compared
+from agents.review.checks.ruff_settings import PythonProject
 from agents.review.checks.rule_texts import shorten
-from agents.review.checks.tools import Checks, CheckTool, PythonProject
+from agents.review.checks.tools import Checks, CheckTool
 from agents.toolbox import Toolbox
 from domain.config.sections import Linter
 from domain.errors import ToolError

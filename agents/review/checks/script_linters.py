@@ -11,12 +11,11 @@ from typing import Any
 
 from agents.review.checks import copies, rule_texts
 from agents.review.checks.copies import Copy, Found
-from agents.review.checks.inputs import CheckedFile, ToolReport
+from agents.review.checks.inputs import CheckedFile, ProgramTerms, ToolReport
 from agents.review.checks.patterns import detect_kind
 from agents.review.checks.rule_texts import Danger
 from domain.errors import ToolError
 from domain.review.findings import Category, RawFinding, Severity
-from workspace.sandbox.sandbox import Sandbox
 
 SYNTAX = "shellcheck/invalid-syntax"
 _LARGEST = 300_000  # bytes
@@ -62,37 +61,30 @@ def choose_severity(code: int, level: str) -> Severity | None:
     return None if code in _UNASKED else _MILDER.get(code, _SEVERITY.get(level))
 
 
-async def check_shell_scripts(
-    files: Sequence[CheckedFile], sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
-) -> ToolReport:
-    """Lint both versions of some scripts at a sandbox level.
+async def check_shell_scripts(files: Sequence[CheckedFile], terms: ProgramTerms) -> ToolReport:
+    """Lint both versions of some scripts.
 
-    :param heeding: whether comments that silence shellcheck count.
     :raises ToolError: shellcheck failed.
     """
-    with sandbox.folder() as folder:
-        edit = bytes if heeding else _disarm
+    with terms.sandbox.folder() as folder:
+        edit = bytes if terms.heeding else _disarm
         written = await asyncio.to_thread(copies.write_copies, folder, files, _name_copy, edit)
-        lint = partial(_lint, folder=folder, sandbox=sandbox, level=level, seconds=seconds)
+        lint = partial(_lint, folder=folder, terms=terms)
         return await copies.lint_in_turn(written, lint, SYNTAX)
 
 
-async def _lint(
-    some: Mapping[str, Copy], *, folder: Path, sandbox: Sandbox, level: int, seconds: float
-) -> Sequence[Found]:
+async def _lint(some: Mapping[str, Copy], *, folder: Path, terms: ProgramTerms) -> Sequence[Found]:
     """The remarks on some scripts, of which the large ones are read apart from the others."""
-    read = partial(_read, folder=folder, sandbox=sandbox, level=level, seconds=seconds)
+    read = partial(_read, folder=folder, terms=terms)
     large = {name: copy for name, copy in some.items() if len(copy.content) > _LARGEST_FOLLOWED}
     small = {name: copy for name, copy in some.items() if name not in large}
     found = await read(small, follow="true") if small else ()
     return (*found, *(await read(large, follow="false") if large else ()))
 
 
-async def _read(
-    some: Mapping[str, Copy], *, follow: str, folder: Path, sandbox: Sandbox, level: int, seconds: float
-) -> Sequence[Found]:
+async def _read(some: Mapping[str, Copy], *, follow: str, folder: Path, terms: ProgramTerms) -> Sequence[Found]:
     options = ("--norc", "--severity=warning", "--format=json1", f"--extended-analysis={follow}", "--")
-    printed = await copies.run_linter(("shellcheck", *options, *some), folder, sandbox, level, seconds)
+    printed = await copies.run_linter(("shellcheck", *options, *some), folder, terms)
     return await asyncio.to_thread(_parse, "shellcheck", printed, some, _find)
 
 
@@ -164,32 +156,22 @@ def is_dockerfile(file: CheckedFile) -> bool:
     )
 
 
-async def check_dockerfiles(
-    files: Sequence[CheckedFile], sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
-) -> ToolReport:
-    """Lint both versions of some Dockerfiles at a sandbox level.
+async def check_dockerfiles(files: Sequence[CheckedFile], terms: ProgramTerms) -> ToolReport:
+    """Lint both versions of some Dockerfiles.
 
-    :param heeding: whether comments that silence hadolint count.
     :raises ToolError: hadolint failed.
     """
-    with sandbox.folder() as folder:
+    with terms.sandbox.folder() as folder:
         (folder / _HADOLINT_SETTINGS).write_text("ignored: []\n")
         written = await asyncio.to_thread(copies.write_copies, folder, files, lambda _: "", _part_heredocs)
-        lint = partial(_run_hadolint, folder=folder, sandbox=sandbox, level=level, heeding=heeding, seconds=seconds)
+        lint = partial(_run_hadolint, folder=folder, terms=terms)
         return await copies.lint_in_turn(written, lint, DOCKERFILE_SYNTAX)
 
 
-async def _run_hadolint(
-    some: Mapping[str, Copy], *, folder: Path, sandbox: Sandbox, level: int, heeding: bool, seconds: float
-) -> Sequence[Found]:
-    options = (
-        "-c",
-        _HADOLINT_SETTINGS,
-        "--no-fail",
-        "--format=json",
-        *(() if heeding else ("--disable-ignore-pragma",)),
-    )
-    printed = await copies.run_linter(("hadolint", *options, "--", *some), folder, sandbox, level, seconds)
+async def _run_hadolint(some: Mapping[str, Copy], *, folder: Path, terms: ProgramTerms) -> Sequence[Found]:
+    silenced = () if terms.heeding else ("--disable-ignore-pragma",)
+    options = ("-c", _HADOLINT_SETTINGS, "--no-fail", "--format=json", *silenced)
+    printed = await copies.run_linter(("hadolint", *options, "--", *some), folder, terms)
     return await asyncio.to_thread(_parse, "hadolint", printed, some, _find_in_dockerfiles)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from agents.review.checks import (
     copies,
@@ -19,14 +18,14 @@ from agents.review.checks import (
     syntax,
     workflows,
 )
-from agents.review.checks.inputs import CheckedFile, ToolReport
+from agents.review.checks.inputs import CheckedFile, ProgramTerms, ToolReport
+from agents.review.checks.ruff_settings import PythonProject
 from agents.review.checks.rule_texts import name_some
 from agents.toolbox import Toolbox
 from domain.config.sections import Linter
 from domain.review.findings import Layer
 from domain.review.reading import CheckName
 from safety.containment import PARSERS, CodeOrigin, Containment
-from workspace.sandbox.sandbox import Sandbox
 
 
 @dataclass(frozen=True)
@@ -39,26 +38,9 @@ class CheckTool:
     check: Callable[[int], Awaitable[ToolReport]]
 
 
-class _Linter(Protocol):
-    """A linter of ours that lays out its files itself."""
-
-    def __call__(
-        self, files: Sequence[CheckedFile], sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
-    ) -> Awaitable[ToolReport]: ...
-
-
-@dataclass(frozen=True)
-class PythonProject:
-    """What a repository says about its Python code.
-
-    :param settings: the merge base's configuration of ruff by path: ``pyproject.toml``, ``ruff.toml``, ``.ruff.toml``.
-    :param first_party: the repository's own top-level packages.
-    :param pyproject: ``pyproject.toml`` at head if it was changed.
-    """
-
-    settings: Mapping[str, bytes]
-    first_party: Sequence[str]
-    pyproject: bytes | None
+Check = Callable[[ProgramTerms], Awaitable[ToolReport]]
+OwnLinter = Callable[[Sequence[CheckedFile], ProgramTerms], Awaitable[ToolReport]]
+"""A linter of ours."""
 
 
 @dataclass(frozen=True)
@@ -108,33 +90,14 @@ class Checks:
         files = [file for file in self.files if file.is_python]
         if not files:
             return []
-        lint = partial(
-            ruff.check,
-            files,
-            folder,
-            self.toolbox.sandbox,
-            project=project.settings,
-            first_party=project.first_party,
-            pyproject=project.pyproject,
-            heeding=self.heeds_comments,
-            seconds=self.toolbox.seconds,
-        )
-        scan = partial(
-            ruff.check_security,
-            files,
-            folder,
-            self.toolbox.sandbox,
-            heeding=self.heeds_comments,
-            seconds=self.toolbox.seconds,
-        )
+        lint = partial(ruff.check, files, folder=folder, project=project)
+        scan = partial(ruff.check_security, files, folder=folder)
         layers = ((Layer.static, lint), (Layer.security, scan))
         return [self._program(CheckName.ruff, layer, run) for layer, run in layers]
 
-    def _start(self, name: CheckName, is_for: Callable[[CheckedFile], bool], check: _Linter) -> CheckTool | None:
+    def _start(self, name: CheckName, is_for: Callable[[CheckedFile], bool], check: OwnLinter) -> CheckTool | None:
         files = [file for file in self.files if is_for(file)]
-        sandbox, heeding, seconds = self.toolbox.sandbox, self.heeds_comments, self.toolbox.seconds
-        run = partial(check, sandbox=sandbox, heeding=heeding, seconds=seconds)
-        return self._program(name, Layer.static, partial(_check_text, name, files, run)) if files else None
+        return self._program(name, Layer.static, partial(_check_text, name, files, check)) if files else None
 
     def _parse(self) -> CheckTool | None:
         files = [file for file in self.files if syntax.is_for(file)]
@@ -152,8 +115,7 @@ class Checks:
 
     def _audit_workflows(self, folder: Path) -> CheckTool | None:
         files = [file for file in self.files if workflows.is_workflow(file.path)]
-        sandbox, heeding, seconds = self.toolbox.sandbox, self.heeds_comments, self.toolbox.seconds
-        audit = partial(workflows.check, files, folder, sandbox, heeding=heeding, seconds=seconds)
+        audit = partial(workflows.check, files, folder=folder)
         return self._program(CheckName.zizmor, Layer.security, audit) if files else None
 
     def _match_patterns(self) -> CheckTool | None:
@@ -170,32 +132,28 @@ class Checks:
         matching = linters.match_files(linter, self.files)
         where = self.toolbox.for_program(linter.name, origin=self.origin, executes=True)
         beside = linters.match_base(linter, linter_files)
-        sandbox, heeding, seconds = self.toolbox.sandbox, self.heeds_comments, self.toolbox.seconds
-        run = partial(
-            linters.check,
-            linter,
-            matching,
-            sandbox,
-            beside=beside,
-            reads=self.toolbox.reads,
-            heeding=heeding,
-            seconds=seconds,
-        )
-        return CheckTool(linter.name, Layer.static, where if matching else Containment(PARSERS), run)
+        run = partial(linters.check, linter, matching, beside=beside, reads=self.toolbox.reads)
+        return CheckTool(linter.name, Layer.static, where if matching else Containment(PARSERS), self._on_terms(run))
 
-    def _program(self, name: CheckName, layer: Layer, check: Callable[[int], Awaitable[ToolReport]]) -> CheckTool:
-        return CheckTool(name.value, layer, self.toolbox.for_program(name, origin=self.origin), check)
+    def _on_terms(self, check: Check) -> Callable[[int], Awaitable[ToolReport]]:
+        """A check by a program, at a sandbox level."""
+        toolbox = self.toolbox
+        return lambda level: check(ProgramTerms(toolbox.sandbox, level, toolbox.seconds, self.heeds_comments))
+
+    def _program(self, name: CheckName, layer: Layer, check: Check) -> CheckTool:
+        where = self.toolbox.for_program(name, origin=self.origin)
+        return CheckTool(name.value, layer, where, self._on_terms(check))
 
     def _worker(self, name: CheckName, layer: Layer, check: Callable[[], Awaitable[ToolReport]]) -> CheckTool:
         return CheckTool(name.value, layer, self.toolbox.for_worker(name, origin=self.origin), lambda _: check())
 
 
 async def _check_text(
-    name: CheckName, files: Sequence[CheckedFile], check: Callable[..., Awaitable[ToolReport]], level: int
+    name: CheckName, files: Sequence[CheckedFile], check: OwnLinter, terms: ProgramTerms
 ) -> ToolReport:
     """Check the files in UTF-8, and name the others: the program would read other characters, or none."""
     usable = [file for file in files if copies.is_text(file)]
-    report = await check(usable, level=level) if usable else ToolReport()
+    report = await check(usable, terms) if usable else ToolReport()
     odd = [file.path for file in files if not copies.is_text(file)]
     note = f"{name.value} did not read these files, because they are not in UTF-8: {name_some(odd)}." if odd else None
     return replace(report, note=" ".join(filter(None, [report.note, note])) or None)

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from agents.review.checks import rule_texts
-from agents.review.checks.inputs import BASE, HEAD, CheckedFile, ToolReport, can_be_written
+from agents.review.checks.inputs import BASE, HEAD, CheckedFile, ProgramTerms, ToolReport, can_be_written
 from agents.review.checks.rule_texts import Danger, build_message, shorten
 from domain.errors import ToolError
 from domain.review.findings import Category, Layer, RawFinding, Severity
-from workspace.sandbox.sandbox import Sandbox, SandboxCommand, tool_path
 
 _WORKFLOW = re.compile(r"^\.github/workflows/[^/]+\.ya?ml$|(^|/)action\.ya?ml$")
 _CONFIDENCE = {"High": 0.95, "Medium": 0.75}
@@ -56,28 +55,25 @@ def is_workflow(path: str) -> bool:
     return _WORKFLOW.search(path) is not None
 
 
-async def check(
-    files: Sequence[CheckedFile], folder: Path, sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
-) -> ToolReport:
-    """Audit both versions of the files that are written below ``folder``, at a sandbox level.
+async def check(files: Sequence[CheckedFile], terms: ProgramTerms, folder: Path) -> ToolReport:
+    """Audit both versions of the files that are written below ``folder``.
 
-    :param heeding: whether comments that silence zizmor count.
     :raises ToolError: zizmor failed.
     """
     known = {file.path: file for file in files if can_be_written(file.path)}
     if not known:
         return ToolReport()
-    argv = (tool_path("zizmor"), "--offline", "--no-config", "--no-progress", "--no-exit-codes")
-    silenced = () if heeding else ("--no-ignores",)
+    argv = ("zizmor", "--offline", "--no-config", "--no-progress", "--no-exit-codes")
+    silenced = () if terms.heeding else ("--no-ignores",)
     options = ("--color=never", "--persona=pedantic", "--min-confidence=medium", "--format=json-v1", "--collect=all")
     wanted = (*argv, *options, *silenced, "--", HEAD, BASE)
-    done = await sandbox.run_tool(SandboxCommand(wanted, folder, seconds=seconds, output=_MOST_PRINTED), level)
+    done = await terms.run(wanted, folder, _MOST_PRINTED)
     if not done.stdout.is_complete:
         raise ToolError("zizmor reported more than can be taken in.")
     if done.status != 0:
         raise ToolError(f"zizmor failed: {shorten(done.stderr.data.decode(errors='replace'), 200)}")
     try:
-        found = await asyncio.to_thread(_parse_findings, done.stdout.data, known, heeding)
+        found = await asyncio.to_thread(_parse_findings, done.stdout.data, known, terms.heeding)
     except (ValueError, KeyError, TypeError, StopIteration) as error:
         raise ToolError("zizmor's answer could not be read.") from error
     audited = _parse_audited(done.stderr.data.decode(errors="replace"))

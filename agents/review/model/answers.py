@@ -26,7 +26,7 @@ from domain.review.changes import Change, FileChange, FileVersions
 from domain.review.findings import Category, Fix, Harm, Layer, MetBy, RawFinding, Severity, grade
 from domain.review.review import IssueAnswer
 from domain.text.escaping import strip_invisible
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from safety.autofix import is_fit
 
@@ -219,8 +219,6 @@ def extract_findings(
     change: Change,
     versions: Mapping[str, FileVersions],
     found: Sequence[RawFinding] = (),
-    *,
-    redact: Redact,
 ) -> tuple[RawFinding, ...]:
     """The valid findings of an answer: a few, each on a line of the diff, none that is known already.
 
@@ -230,7 +228,7 @@ def extract_findings(
         return ()
     said = Report.model_validate(answer.value).findings
     claims = [each for each in said if each.trigger is None or each.trigger.strip()]
-    placed = [_place(each, question, change, versions, redact) for each in claims]
+    placed = [_place(each, question, change, versions) for each in claims]
     known = [*found, *map(_earlier_to_finding, question.earlier)]
     kept: list[RawFinding] = []
     for finding in sorted((finding for finding in placed if finding is not None), key=lambda each: each.sort_key):
@@ -239,21 +237,21 @@ def extract_findings(
     return tuple(kept[:MAX_FINDINGS])
 
 
-def summarise_change(answers: Sequence[ModelAnswer], redact: Redact) -> tuple[str, ...]:
+def summarise_change(answers: Sequence[ModelAnswer]) -> tuple[str, ...]:
     """What the change does, in at most three lines: one for each part that the model read, none twice."""
     reports = [Report.model_validate(answer.value) for answer in answers if answer.value is not None]
-    lines = (_shorten(redact(clean_message(report.summary))) for report in reports)
+    lines = (_shorten(redact_outgoing(clean_message(report.summary))) for report in reports)
     return tuple(dict.fromkeys(line for line in lines if line))[:_MOST_SUMMARIES]
 
 
-def judge_issue(answers: Sequence[ModelAnswer], number: int | None, redact: Redact) -> IssueAnswer | None:
+def judge_issue(answers: Sequence[ModelAnswer], number: int | None) -> IssueAnswer | None:
     """Whether the change does what its issue asks; None if it closes none, or the model could not tell.
 
     :param number: of the issue.
     """
     if number is None or not answers or answers[0].value is None:
         return None
-    told = _shorten(redact(clean_message(Report.model_validate(answers[0].value).issue)))
+    told = _shorten(redact_outgoing(clean_message(Report.model_validate(answers[0].value).issue)))
     return IssueAnswer(number=number, told=told) if told else None
 
 
@@ -268,15 +266,11 @@ def read_earlier_verdicts(answer: ModelAnswer, question: ReviewQuestion) -> dict
 
 
 def _place(
-    claim: ReportedFinding,
-    question: ReviewQuestion,
-    change: Change,
-    versions: Mapping[str, FileVersions],
-    redact: Redact,
+    claim: ReportedFinding, question: ReviewQuestion, change: Change, versions: Mapping[str, FileVersions]
 ) -> RawFinding | None:
     severity = cap_by_rule(claim.rule, grade(claim.harm, claim.met_by))
-    finding = place_claim(claim, claim.rule, severity, question.lines, change, versions, redact)
-    return None if finding is None else finding.model_copy(update={"grounds": redact(claim.grounds)})
+    finding = place_claim(claim, claim.rule, severity, question.lines, change, versions)
+    return None if finding is None else finding.model_copy(update={"grounds": redact_outgoing(claim.grounds)})
 
 
 def place_claim(
@@ -286,14 +280,13 @@ def place_claim(
     lines: Mapping[str, Sequence[int]],
     change: Change,
     versions: Mapping[str, FileVersions],
-    redact: Redact,
 ) -> RawFinding | None:
     """The claim as a finding; None if it is not valid.
 
     :param lines: path → head lines that a finding may name.
     """
     file, version = change.file(claim.path), versions.get(claim.path)
-    message = redact(clean_message(claim.message))
+    message = redact_outgoing(clean_message(claim.message))
     if file is None or version is None or version.head is None or claim.confidence < LEAST_SURE or not message:
         return None
     head = version.head.decode(errors="replace").split("\n")
@@ -310,7 +303,7 @@ def place_claim(
         line=line,
         end_line=end,
         message=message,
-        fix=_fix(claim, file, head, line, redact),
+        fix=_fix(claim, file, head, line),
         layer=Layer.model,
     )
 
@@ -346,7 +339,7 @@ def _end(file: FileChange, line: int, end: int) -> int:
     return end
 
 
-def _fix(claim: Claim, file: FileChange, head: Sequence[str], line: int, redact: Redact) -> Fix | None:
+def _fix(claim: Claim, file: FileChange, head: Sequence[str], line: int) -> Fix | None:
     """The replacement, if it fits exactly what it replaces and adds nothing suspicious."""
     end = line + max(0, claim.end_line - claim.line)
     new = (claim.replacement or "").replace("\r\n", "\n").rstrip("\n")
@@ -356,7 +349,7 @@ def _fix(claim: Claim, file: FileChange, head: Sequence[str], line: int, redact:
     if not new.strip() or new.count("\n") >= _LONGEST_FIX or not file.can_be_commented(line, end):
         return None
     foreign = set(_ADDRESS.findall(new)) - set(_ADDRESS.findall(old))
-    if foreign or strip_invisible(new) != new or redact(new) != new or _indentation(new) != _indentation(old):
+    if foreign or strip_invisible(new) != new or redact_outgoing(new) != new or _indentation(new) != _indentation(old):
         return None
     fix = Fix(start_line=line, end_line=end, replacement=new)
     return fix if is_fit(fix, head) else None

@@ -24,7 +24,6 @@ from domain.paths import clean_name
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Layer, RawFinding
 from domain.review.reading import ConventionFile, Conventions
-from domain.text.redaction import Redact
 from domain.value import Value
 
 MOST_ASKED = 3
@@ -143,8 +142,6 @@ def extract_broken(
     change: Change,
     versions: Mapping[str, FileVersions],
     found: Sequence[RawFinding],
-    *,
-    redact: Redact,
 ) -> tuple[RawFinding, ...]:
     """The valid findings of an answer: each on a line of the diff, with a convention that the model was shown.
 
@@ -158,7 +155,7 @@ def extract_broken(
         if source is None or claim.confidence < _LEAST_SURE:
             continue
         severity = RULES[CONVENTION].highest
-        finding = place_claim(claim, CONVENTION, severity, question.lines, change, versions, redact)
+        finding = place_claim(claim, CONVENTION, severity, question.lines, change, versions)
         if finding is None or any(_is_said(finding, other) for other in (*found, *kept)):
             continue
         kept.append(finding.model_copy(update={"message": f"{finding.message} {source}"}))

@@ -15,7 +15,7 @@ from domain.paths import clean_name, is_data, is_document, is_lock, namesake
 from domain.review.changes import Change, ChangeStatus, FileChange, FileVersions, Hunk, SkippedFile
 from domain.review.reading import NO_OUTLINE, Outline
 from domain.text.credential_shapes import find_key_lines
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 from safety.impact import rank
 
 Groups = Sequence[Sequence[RenderedFile]]
@@ -66,7 +66,6 @@ def select_files(
     *,
     withheld: Mapping[str, Collection[int]],
     never_send: Sequence[str],
-    redact: Redact,
     size: ReadingLimits,
     outlines: Mapping[str, Outline] | None = None,
     riskiest: Collection[str] = (),
@@ -95,7 +94,7 @@ def select_files(
         most = size.question - allowance - 100
         hidden = withheld.get(file.path, ())
         outline = (outlines or {}).get(file.path, NO_OUTLINE)
-        return list(_split_file(file, versions.get(file.path), hidden, redact, allowance, most, outline, brief, moves))
+        return list(_split_file(file, versions.get(file.path), hidden, allowance, most, outline, brief, moves))
 
     moves = find_moves([*files, *_list_sources(change, never_send)])
     groups, too_large = _fill_groups(files, partial(parts_of, brief=False, moves=moves), size)
@@ -220,7 +219,6 @@ def _split_file(
     file: FileChange,
     found: FileVersions | None,
     withheld: Collection[int],
-    redact: Redact,
     allowance: int,
     most: int,
     outline: Outline,
@@ -239,17 +237,7 @@ def _split_file(
     own = sum(map(_weight, file.hunks))
     for hunks in _bundle([piece for hunk in file.hunks for piece in _split_hunk(hunk, most)], most):
         share = allowance * sum(map(_weight, hunks)) // max(own, 1)
-        yield render(
-            file,
-            hunks,
-            head,
-            withheld=hidden,
-            redact=redact,
-            allowance=share,
-            outline=outline,
-            brief=brief,
-            moves=moves,
-        )
+        yield render(file, hunks, head, withheld=hidden, allowance=share, outline=outline, brief=brief, moves=moves)
 
 
 def _bundle(hunks: Sequence[Hunk], most: int) -> Iterator[list[Hunk]]:
@@ -369,9 +357,7 @@ class Seams:
         return self._words[path]
 
 
-def render_whole(
-    number: int, groups: Groups, change: Change, outlines: Mapping[str, Outline], redact: Redact
-) -> list[str]:
+def render_whole(number: int, groups: Groups, change: Change, outlines: Mapping[str, Outline]) -> list[str]:
     """What each part of a change is told of the whole: its files, their counts, what is touched in them, and which part
     shows them; nothing if there is one part.
 
@@ -384,7 +370,7 @@ def render_whole(
         for path in dict.fromkeys(part.path for part in group):
             shown.setdefault(path, []).append(at)
     heading = f"== the whole change: this is part {number} of {len(groups)}, the others are read by themselves"
-    rows = [redact(_describe(path, parts, number, change, outlines)) for path, parts in sorted(shown.items())]
+    rows = [redact_outgoing(_describe(path, parts, number, change, outlines)) for path, parts in sorted(shown.items())]
     more = len(rows) - _MOST_FILES
     return [heading, *rows[:_MOST_FILES], *([f"and {more} more files"] if more > 0 else [])]
 

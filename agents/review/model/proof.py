@@ -18,7 +18,6 @@ from domain.review.changes import Change, FileVersions
 from domain.review.findings import LONGEST_TEST, Finding, Proof, ProofOutcome, RawFinding, Severity
 from domain.review.reading import NO_OUTLINE, Outline
 from domain.text.escaping import strip_invisible
-from domain.text.redaction import Redact
 from domain.value import Value
 
 CLAIM = "== claim"
@@ -70,7 +69,6 @@ def build_proof_question(
     *,
     outline: Outline = NO_OUTLINE,
     related: Sequence[RelatedCode] = (),
-    redact: Redact,
 ) -> Question:
     """Asks for the smallest test that shows a finding.
 
@@ -84,13 +82,13 @@ def build_proof_question(
     head = [] if version is None or version.head is None else version.head.decode(errors="replace").split("\n")
     wanted = _choose_lines(finding, head, outline)
     withheld = find_withheld_lines(found)
-    shown = render_safely(excerpt(head, wanted, change.file(path)), withheld.get(path, ()), redact)
+    shown = render_safely(excerpt(head, wanted, change.file(path)), withheld.get(path, ()))
     lines = [Line(at, " ", line) for at, line in enumerate(place.text.split("\n")[:_EXAMPLE], 1)]
-    example = render_safely(lines, withheld.get(place.example, ()), redact)
+    example = render_safely(lines, withheld.get(place.example, ()))
     parts = [
         f"== {clean_name(path)}",
         *shown,
-        *render_related([each for each in related if each.of == path], redact),
+        *render_related([each for each in related if each.of == path]),
         f"== a test that is there: {clean_name(place.example)}",
         *example,
         CLAIM,

@@ -18,7 +18,7 @@ from domain.review.changes import Change, ChangeStatus, ContentKind, FileChange,
 from domain.review.findings import Layer, RawFinding, Severity
 from domain.review.reading import NOTHING_HELD, ConventionFile, Conventions, HeldConventions, Outline, ShownFile
 from domain.text.escaping import strip_invisible
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 from domain.value import Value
 
 CONVENTIONS_KEY = "conventions of the repository"
@@ -128,7 +128,6 @@ def build_questions(
     intent: Intent = NO_INTENT,
     earlier: Sequence[EarlierFinding] = (),
     never_send: Sequence[str] = (),
-    redact: Redact,
     size: ReadingLimits = USUAL,
     outlines: Mapping[str, Outline] | None = None,
     related: Sequence[RelatedCode] = (),
@@ -145,7 +144,6 @@ def build_questions(
         withheld.
     :param earlier: findings of layer 3 on lines that changed since.
     :param never_send: glob patterns of files whose content must not be sent to a model.
-    :param redact: removes credentials from a text.
     :param outlines: path → what surrounds the changed lines of this file.
     :param related: code of other files that the change touches by name, the most telling first.
     :param riskiest: paths to ask about before all others.
@@ -159,7 +157,6 @@ def build_questions(
         versions,
         withheld=withheld,
         never_send=never_send,
-        redact=redact,
         size=size,
         outlines=outlines,
         riskiest=riskiest,
@@ -169,7 +166,7 @@ def build_questions(
     groups = [*reading.groups, *([()] if len(again) > len(reading.groups) else [])]
     if len(groups) > 1:  # no part of a change can tell whether all of it does what an issue asks
         intent = Intent(title=intent.title, so_far=intent.so_far)
-    shown = _Shown(change, versions, found, withheld, redact, related, says)
+    shown = _Shown(change, versions, found, withheld, related, says)
     asked = tuple(
         shown.build_question(
             f"model review {number} of {len(groups)}",
@@ -177,13 +174,13 @@ def build_questions(
             earlier,
             intent if number == 1 else intent.model_copy(update={"so_far": ()}),
             [
-                *render_whole(number, groups, change, outlines or {}, redact),
-                *(_list_bare(change, never_send, redact) if number == 1 else ()),
+                *render_whole(number, groups, change, outlines or {}),
+                *(_list_bare(change, never_send) if number == 1 else ()),
             ],
         )
         for number, (group, earlier) in enumerate(zip(groups, again, strict=True), 1)
     )
-    conventions, held = _build_convention_question(reading.groups, written, found, earlier, redact)
+    conventions, held = _build_convention_question(reading.groups, written, found, earlier)
     moved = {path: tuple(sorted(others)) for path, others in sorted(reading.moved.items())}
     return QuestionPlan(
         questions=asked,
@@ -191,7 +188,7 @@ def build_questions(
         issue=intent.issue,
         outlines=dict(outlines or {}),
         moved=moved,
-        related=tuple(replace(each, lines=tuple(map(redact, each.lines))) for each in related),
+        related=tuple(replace(each, lines=tuple(map(redact_outgoing, each.lines))) for each in related),
         conventions=conventions,
         held=held,
     )
@@ -202,7 +199,6 @@ def _build_convention_question(
     written: WrittenConventions,
     found: Sequence[RawFinding],
     earlier: Sequence[EarlierFinding],
-    redact: Redact,
 ) -> tuple[ConventionQuestion | None, HeldConventions]:
     """The question about the files that are shown first, which are the riskiest, and what it shows."""
     group = groups[0] if groups else ()
@@ -218,7 +214,7 @@ def _build_convention_question(
     again = [
         f"{clean_name(each.path)} {each.rule}: {strip_hidden(each.message)}" for each in earlier if each.path in files
     ]
-    reported = _list_reported([each for each in found if each.path in files], redact, again)
+    reported = _list_reported([each for each in found if each.path in files], again)
     question = ConventionQuestion(
         key=CONVENTIONS_KEY,
         instructions=load_prompt("conventions"),
@@ -256,7 +252,6 @@ class _Shown:
     versions: Mapping[str, FileVersions]
     found: Sequence[RawFinding]
     withheld: Mapping[str, Collection[int]]
-    redact: Redact
     related: Sequence[RelatedCode]
     says: Severity
 
@@ -275,13 +270,13 @@ class _Shown:
         :param whole: the outline of the whole change, and its files that have no lines to show; empty if there are
             none, and this is all of it.
         """
-        redact, paths = self.redact, {shown.path for shown in group}
+        paths = {shown.path for shown in group}
         parts = [
-            *_render_intent(intent, redact),
+            *_render_intent(intent),
             *whole,
             *(shown.text for shown in group),
-            *render_related([each for each in self.related if each.of in paths], redact),
-            *_list_reported([finding for finding in self.found if finding.path in paths], redact),
+            *render_related([each for each in self.related if each.of in paths]),
+            *_list_reported([finding for finding in self.found if finding.path in paths]),
             *map(self._render_earlier, earlier),
         ]
         return ReviewQuestion(
@@ -304,12 +299,12 @@ class _Shown:
             head = version.head.decode(errors="replace").split("\n")
             around = range(item.line - _AROUND, item.line + _AROUND + 1)
             lines = excerpt(head, around, file)
-            now = "\n".join(render_safely(lines, self.withheld.get(item.path, ()), self.redact))
-        before = "\n".join(self.redact(strip_invisible(line)) for line in item.before.split("\n")[:20])
+            now = "\n".join(render_safely(lines, self.withheld.get(item.path, ())))
+        before = "\n".join(redact_outgoing(strip_invisible(line)) for line in item.before.split("\n")[:20])
         return "\n".join(
             [
                 f"== earlier finding {item.id}",
-                self.redact(item.message),
+                redact_outgoing(item.message),
                 "Code then:",
                 before,
                 f"Now {clean_name(item.path)}:",
@@ -318,19 +313,20 @@ class _Shown:
         )
 
 
-def _render_intent(intent: Intent, redact: Redact) -> list[str]:
-    title, asked = redact(flatten_markdown(intent.title, 200)), redact(flatten_markdown(intent.asked, _LONGEST_ISSUE))
-    described = redact(flatten_markdown(intent.said, _LONGEST_ISSUE))
+def _render_intent(intent: Intent) -> list[str]:
+    title = redact_outgoing(flatten_markdown(intent.title, 200))
+    asked = redact_outgoing(flatten_markdown(intent.asked, _LONGEST_ISSUE))
+    described = redact_outgoing(flatten_markdown(intent.said, _LONGEST_ISSUE))
     said = [f"The author says: {title}"] if title else []
     said += ["== how the author describes it", described] if described else []
-    before = [f"- {redact(flatten_markdown(line, 300))}" for line in intent.so_far]
+    before = [f"- {redact_outgoing(flatten_markdown(line, 300))}" for line in intent.so_far]
     said += ["== what the change did before the last push", *before] if before else []
     return (
         said if intent.issue is None else [*said, f"== what issue #{intent.issue} asks, which this is to close", asked]
     )
 
 
-def _list_bare(change: Change, never_send: Sequence[str], redact: Redact) -> list[str]:
+def _list_bare(change: Change, never_send: Sequence[str]) -> list[str]:
     """The files that are there now without a line that changed: what other files refer to may be one of them."""
     named = [
         f"{clean_name(file.path)}: {said}"
@@ -342,7 +338,7 @@ def _list_bare(change: Change, never_send: Sequence[str], redact: Redact) -> lis
         and (said := _describe_bare(file))
     ]
     rows = [*named[:_MOST_BARE], *([f"and {len(named) - _MOST_BARE} more"] if len(named) > _MOST_BARE else [])]
-    return ["== files without changed lines", *map(redact, rows)] if rows else []
+    return ["== files without changed lines", *map(redact_outgoing, rows)] if rows else []
 
 
 def _describe_bare(file: FileChange) -> str:
@@ -355,11 +351,11 @@ def _describe_bare(file: FileChange) -> str:
             return ""
 
 
-def _list_reported(found: Sequence[RawFinding], redact: Redact, again: Sequence[str] = ()) -> list[str]:
+def _list_reported(found: Sequence[RawFinding], again: Sequence[str] = ()) -> list[str]:
     """:param again: more of it, on lines that changed since."""
     listed = [_name_reported(finding) for finding in found[:_MOST_REPORTED]]
     listed += again[:_MOST_REPORTED]
-    return ["== already reported", *map(redact, listed)] if listed else []
+    return ["== already reported", *map(redact_outgoing, listed)] if listed else []
 
 
 def _name_reported(finding: RawFinding) -> str:

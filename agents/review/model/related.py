@@ -22,7 +22,7 @@ from agents.syntax.symbols.source import NamePlace, SourceFile
 from agents.syntax.symbols.uses import Surrounding, SymbolSearch
 from domain.paths import clean_name, namesake
 from domain.text.credential_shapes import find_key_lines
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 
 _MOST_TOKENS = 900
 _MOST_PLACES, _MOST_OF_ONE = 8, 3
@@ -163,14 +163,12 @@ def find_related(
     return tuple(kept)
 
 
-def render_related(related: Sequence[RelatedCode], redact: Redact) -> Iterator[str]:
+def render_related(related: Sequence[RelatedCode]) -> Iterator[str]:
     """The related code as a model sees it, each place once, under a heading that says it is unchanged."""
     once = {(each.path, each.start, each.lines): each for each in related}
     for each in once.values():
-        shown = render_safely(
-            [Line(number, " ", text) for number, text in enumerate(each.lines, each.start)], (), redact
-        )
-        yield "\n".join([f"== {clean_name(each.path)} (unchanged, {redact(each.why)})", *shown])
+        shown = render_safely([Line(number, " ", text) for number, text in enumerate(each.lines, each.start)], ())
+        yield "\n".join([f"== {clean_name(each.path)} (unchanged, {redact_outgoing(each.why)})", *shown])
 
 
 def withhold_keys(lines: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from domain.review.changes import ChangeStatus, FileChange, Hunk
 from domain.review.reading import NO_OUTLINE, FunctionSpan, Outline
 from domain.text.credential_shapes import find_key_lines
 from domain.text.escaping import strip_invisible
-from domain.text.redaction import Redact
+from domain.text.redaction import redact_outgoing
 
 WITHHELD = "[withheld: holds a credential]"
 LONGEST_LINE = 1000  # characters; generated code has longer ones
@@ -71,7 +71,6 @@ def render(
     head: Sequence[str] | None,
     *,
     withheld: Collection[int],
-    redact: Redact,
     allowance: int,
     outline: Outline = NO_OUTLINE,
     brief: bool = False,
@@ -89,8 +88,8 @@ def render(
     chosen = _lay_out(hunks, head, ())
     if head is not None and file.status is not ChangeStatus.added:
         chosen = _add_context(chosen, hunks, head, outline, _cost(chosen) + allowance)
-    written = list(zip(chosen, _render_lines(chosen, withheld, redact), strict=True))
-    kept = list(_mark_moves(file.path, [(line, text) for line, (text, _) in written], moves, redact))
+    written = list(zip(chosen, _render_lines(chosen, withheld), strict=True))
+    kept = list(_mark_moves(file.path, [(line, text) for line, (text, _) in written], moves))
     is_whole = all(whole for line, (_, whole) in written if line.sign in _OWN)
     short = list(_shorten_runs(kept)) if brief else kept
     below = "\n".join(text for _, text in short)
@@ -99,9 +98,7 @@ def render(
     return RenderedFile(file.path, text, estimate(text), lines, is_whole and short == kept)
 
 
-def _mark_moves(
-    path: str, shown: Iterable[tuple[Line, str]], moves: Moves, redact: Redact
-) -> Iterator[tuple[Line, str]]:
+def _mark_moves(path: str, shown: Iterable[tuple[Line, str]], moves: Moves) -> Iterator[tuple[Line, str]]:
     """The lines of a file without those that moved away, but with a note where they were, and before those that came.
 
     A note begins unlike any line of a file.
@@ -110,7 +107,7 @@ def _mark_moves(
     for line, text in shown:
         block = _find_move(path, line, moves)
         if block is not None and (line.sign, block) != last:
-            yield ELISION, redact(_tell_where_to(block) if line.sign == "-" else _tell_where_from(block))
+            yield ELISION, redact_outgoing(_tell_where_to(block) if line.sign == "-" else _tell_where_from(block))
         last = None if block is None else (line.sign, block)
         if block is None:
             yield line, text
@@ -236,17 +233,17 @@ def find_enclosing(head: Sequence[str], start: int) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
-def render_safely(lines: Sequence[Line], withheld: Collection[int], redact: Redact) -> Iterator[str]:
+def render_safely(lines: Sequence[Line], withheld: Collection[int]) -> Iterator[str]:
     """The lines as text of bounded length, without credentials or hidden characters."""
-    return (text for text, _ in _render_lines(lines, withheld, redact))
+    return (text for text, _ in _render_lines(lines, withheld))
 
 
-def _render_lines(lines: Sequence[Line], withheld: Collection[int], redact: Redact) -> Iterator[tuple[str, bool]]:
+def _render_lines(lines: Sequence[Line], withheld: Collection[int]) -> Iterator[tuple[str, bool]]:
     """Each line as text, and whether that is all of it."""
     keys = _find_key_lines(lines)
     for index, line in enumerate(lines):
         own = make_legible(line.text)
-        text = WITHHELD if index in keys or line.number in withheld else redact(own)
+        text = WITHHELD if index in keys or line.number in withheld else redact_outgoing(own)
         shown = text if len(text) <= LONGEST_LINE else text[:LONGEST_LINE] + "…"
         yield str(Line(line.number, line.sign, shown)), shown == own
 

@@ -18,7 +18,6 @@ from domain.paths import clean_name
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from domain.review.reading import NO_OUTLINE, Outline
-from domain.text.redaction import Redact
 from domain.value import Value
 
 CANDIDATES = "== candidates"
@@ -124,7 +123,6 @@ def build_second_look(
     *,
     outlines: Mapping[str, Outline] | None = None,
     related: Sequence[RelatedCode] = (),
-    redact: Redact,
 ) -> Question | None:
     """Asks whether the candidates are right; None if there are none.
 
@@ -140,10 +138,10 @@ def build_second_look(
         if each.path in versions:
             within.setdefault(each.path, set()).update(range(each.start, each.start + len(each.lines)))
     shown = [
-        _render_code(path, lines, candidates, change, versions, found, (outlines or {}).get(path, NO_OUTLINE), redact)
+        _render_code(path, lines, candidates, change, versions, found, (outlines or {}).get(path, NO_OUTLINE))
         for path, lines in within.items()
     ]
-    elsewhere = render_related([each for each in concerned if each.path not in versions], redact)
+    elsewhere = render_related([each for each in concerned if each.path not in versions])
     asked = [
         "\n".join(
             filter(None, (f"#{number} {clean_name(finding.where)} {finding.rule}: {finding.message}", finding.grounds))
@@ -230,7 +228,6 @@ def _render_code(
     versions: Mapping[str, FileVersions],
     found: Sequence[RawFinding],
     outline: Outline,
-    redact: Redact,
 ) -> str:
     """The lines of a file around its candidates, once each, with what they name, the change if it is short, and uses.
 
@@ -248,7 +245,7 @@ def _render_code(
     hunks = () if file is None else file.hunks
     if sum(len(hunk.lines) for hunk in hunks) <= _SHORT:
         wanted.update(line for hunk in hunks for line in range(hunk.new_start, hunk.new_start + hunk.new_length + 1))
-    lines = render_safely(excerpt(head, wanted, file), find_withheld_lines(found).get(path, ()), redact)
+    lines = render_safely(excerpt(head, wanted, file), find_withheld_lines(found).get(path, ()))
     return "\n".join([f"== {clean_name(path)}", *lines])
 
 

@@ -8,11 +8,21 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal
 
-from agents.testing.runners.compiled import find_cargo, find_dotnet, find_go, find_gradle, find_maven
+from agents.testing.runners.languages import (
+    drop_measuring_of_ruby,
+    find_bats,
+    find_cargo,
+    find_dotnet,
+    find_go,
+    find_gradle,
+    find_maven,
+    find_minitest,
+    find_phpunit,
+    find_rspec,
+)
 from agents.testing.runners.node import drop_unknown, list_node_runners
 from agents.testing.runners.python import PYTHON, drop_measuring, find_pytest, find_unittest
 from agents.testing.runners.runner import RepositoryFacts, Runner, is_own, is_within
-from agents.testing.runners.scripts import drop_measuring_of_ruby, find_bats, find_minitest, find_phpunit, find_rspec
 
 Language = Literal["python", "go", "cargo", "jvm", "dotnet", "ruby", "php", "bats", "node"]
 _MOST_FOLDERS = 50  # with a manifest of one language

@@ -236,7 +236,7 @@ class EventRow(TableRow):
 
 
 class MetricDayRow(TableRow):
-    """The sums behind the metrics of a repository on a UTC day; see :mod:`memory.reports.metric_days`."""
+    """The sums behind the metrics of a repository on a UTC day; see :mod:`memory.reports.metrics`."""
 
     __tablename__ = "metric_days"
 

@@ -15,8 +15,8 @@ from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.gates.actor import complete_actor, load_actor
-from pipeline.gates.ask import list_gates
 from pipeline.gates.decide import GateAnswer, decide_gate
+from pipeline.publishing.gate_checks import list_gates
 from safety.authorization import HOLDING, CommandRefusal, GateRule, authorise
 from safety.gate_requests import build_request
 from safety.gates import needs_security_gate

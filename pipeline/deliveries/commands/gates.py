@@ -21,7 +21,6 @@ from pipeline.automation import level
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.feedback import answer_in_step
 from pipeline.deliveries.commands.gate_roles import find_lacking_agent
-from pipeline.gates.ask import list_gates, show_decision
 from pipeline.gates.decide import (
     GateAnswer,
     GateReply,
@@ -32,6 +31,7 @@ from pipeline.gates.decide import (
     find_stale_reason,
 )
 from pipeline.publishing import comments
+from pipeline.publishing.gate_checks import list_gates, show_decision
 from safety.authorization import authorise
 
 

@@ -25,8 +25,8 @@ from messages.commands import PastRun
 from messages.instructions import OpenInstruction
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.memories import describe_proposed
-from pipeline.gates.ask import list_gates
 from pipeline.gates.decide import find_gate
+from pipeline.publishing.gate_checks import list_gates
 from pipeline.publishing.instructions import Instruction, load_instructions
 from pipeline.publishing.issue_comment import describe_keeping
 from pipeline.verdicts.settings import find_mode

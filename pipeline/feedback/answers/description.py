@@ -133,7 +133,7 @@ class DescriptionAnswer:
         )
         change = await load_change(await self.context.fetch_mirror(), self.context.run)
         never = now.configuration.review.never_send
-        return build_description_question(f"describe {self.key}", about, change, never, redact_outgoing)
+        return build_description_question(f"describe {self.key}", about, change, never)
 
     # --- steps -------------------------------------------------------------------------------------------------
 

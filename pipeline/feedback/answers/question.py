@@ -14,7 +14,6 @@ from agents.review.explanations import MOST_TURNS, build_agent, build_assignment
 from domain.config.configuration import Configuration
 from domain.gates import digest
 from domain.runs.run import Phase
-from domain.text.redaction import redact_outgoing
 from domain.verbs import Verb
 from messages import descriptions as texts
 from pipeline.checkout import load_change
@@ -72,9 +71,9 @@ async def answer_question(context: RunContext, asked: AskedQuestion, configurati
     run, never = context.run, configuration.review.never_send
     mirror = await run_outside_journal(context.fetch_mirror)
     snapshot = await run_outside_journal(Snapshot.of, mirror, run.head_sha)
-    agent = build_agent(snapshot, never, redact_outgoing)
+    agent = build_agent(snapshot, never)
     change = None if run.is_of_issue else await run_outside_journal(load_change, mirror, run)
-    assignment = build_assignment(asked.key, asked.words, asked.about, change, never, redact_outgoing)
+    assignment = build_assignment(asked.key, asked.words, asked.about, change, never)
     calls = BudgetedCalls(context, Phase.planning, configuration)
     done = await run_agent(agent, AnswerSteps(calls, agent, assignment, model))
     if not isinstance(done, Done):

@@ -23,7 +23,6 @@ from domain.errors import NotFound
 from domain.gates import digest
 from domain.runs.run import Phase, Run
 from domain.slash import TextCommand
-from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from memory import findings
 from messages import descriptions as texts
@@ -72,7 +71,7 @@ async def understand_words(
     model = choose_reader(context.services, configuration)
     if isinstance(model, str):
         return give_up(model)
-    question = build_meaning_question(f"{KEY}{key}", render_replied_to(replied_to), words, redact_outgoing)
+    question = build_meaning_question(f"{KEY}{key}", render_replied_to(replied_to), words)
     calls = BudgetedCalls(await open_account(context, key), Phase.planning, configuration)
     name = digest("hear", question.model_dump_json(), model.name)
     found = await calls.ask_outside_run(name, question, ReplyReading, model)

@@ -6,7 +6,6 @@ from agents.review.model.file_selection import FileSelection
 from agents.review.syntax import outline_files
 from domain.config.configuration import Configuration
 from domain.review.changes import SkippedFile
-from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from messages import descriptions as texts
 from pipeline.checkout import load_change
@@ -35,7 +34,7 @@ async def walk_through(context: RunContext, request: AnswerRequest, key: str) ->
         return texts.report_nothing(reading.not_read)
 
     async def build() -> Question:
-        return build_walk_question(f"walkthrough {key}", about.title, reading, redact_outgoing)
+        return build_walk_question(f"walkthrough {key}", about.title, reading)
 
     walk = await ask_about_change(context, about.configuration, build, DraftedWalk)
     if isinstance(walk, str):
@@ -68,4 +67,4 @@ async def _select(context: RunContext, about: WalkedChange) -> FileSelection:
     change = await load_change(mirror, context.run)
     versions = await mirror.versions(change.files)
     outlines = await outline_files(change, versions, context.services.toolbox, CodeOrigin.stranger)
-    return select_seams(change, versions, outlines, never, redact_outgoing)
+    return select_seams(change, versions, outlines, never)

@@ -24,8 +24,12 @@ from pipeline.run_context import RunContext
 log = structlog.get_logger(__name__)
 
 
-async def answer_request(services: Services, run: Run, request: AnswerRequest, guid: str, workflow_id: str) -> str:
-    """Find the answer and post it; the outcome in a few words. Whoever asked gets an answer in any case."""
+async def answer_request(services: Services, run: Run, queued: str, guid: str, workflow_id: str) -> str:
+    """Find the answer and post it; the outcome in a few words. Whoever asked gets an answer in any case.
+
+    :param queued: an :class:`AnswerRequest` as JSON.
+    """
+    request = AnswerRequest.model_validate_json(queued)
     context = RunContext(services, run, WorkflowJournal(services, workflow_id))
     try:
         text = await _find_answer(context, request, guid)

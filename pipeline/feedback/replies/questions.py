@@ -61,20 +61,20 @@ class ReplyQuestions:
 
     async def ask_meaning(self, finding: Finding) -> ReplyReading | NoAnswer:
         """What the reply means."""
-        question = build_meaning_question(self._key, render_finding(finding), self._words, redact_outgoing)
+        question = build_meaning_question(self._key, render_finding(finding), self._words)
         return await self._ask(question, ReplyReading)
 
     async def ask_answer(self, finding: Finding) -> str:
         """The answer to the question in the reply, from the code around the finding; or why there is none."""
         lines = await self._read_lines(finding)
-        question = build_answer_question(self._key, finding, self._words, lines, redact_outgoing)
+        question = build_answer_question(self._key, finding, self._words, lines)
         answer = await self._ask(question, QuestionAnswer)
         return answer.text if isinstance(answer, NoAnswer) else reply_texts.render_answer(answer.line)
 
     async def weigh_argument(self, finding: Finding) -> str:
         """What the code says of the reply, which says why the finding is wrong; empty where that is not known."""
         lines = await self._read_lines(finding)
-        question = build_argument_question(self._key, finding, self._words, lines, redact_outgoing)
+        question = build_argument_question(self._key, finding, self._words, lines)
         said = None if question is None else await self._ask(question, ArgumentVerdict)
         if said is None or isinstance(said, NoAnswer):
             return ""

@@ -28,12 +28,12 @@ log = structlog.get_logger(__name__)
 
 
 class ReplyWorkflow:
-    """The reading of one reply."""
+    """The reading of one reply, which is JSON here."""
 
-    def __init__(self, services: Services, run: Run, command: ReadReply, guid: str, workflow_id: str) -> None:
+    def __init__(self, services: Services, run: Run, reply: str, guid: str, workflow_id: str) -> None:
         self._services = services
         self._run = run
-        self._command = command
+        self._command = ReadReply.model_validate_json(reply)
         self._guid = guid
         self._journal = WorkflowJournal(services, workflow_id)
         self._context = RunContext(services, run, self._journal)

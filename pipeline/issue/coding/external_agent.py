@@ -19,7 +19,6 @@ from domain.runs.work_checkpoint import (
     load_states,
     shrink,
 )
-from domain.text.redaction import redact_outgoing
 from memory.runs import work_checkpoints
 from memory.runs.work_checkpoints import ChainMoved, CheckpointTooLarge
 from pipeline.durable.journal import run_outside_journal
@@ -158,7 +157,7 @@ class ExternalAgent:
     async def _delegate(self, item: WorkItem, draft: Draft, model: LanguageModel) -> ExternalWork:
         """What it changed and reports. Once it is done it does not work again: the change is kept with the run."""
         never_send = self.configuration.review.never_send
-        assignment = build_external_assignment(f"{item.key} 1", item.task, redact_outgoing, says_words=not never_send)
+        assignment = build_external_assignment(f"{item.key} 1", item.task, says_words=not never_send)
         calls = build_calls(self.context, self.configuration, item)
         command = self.configuration.agents.implementer.command
         key = self._acceptance(item, draft).key

@@ -13,7 +13,6 @@ from domain.config.configuration import Configuration
 from domain.runs.patches import Worked
 from domain.runs.plan import LONGEST_WORDS
 from domain.runs.run import Phase
-from domain.text.redaction import redact_outgoing
 from pipeline.issue.coding.command_shadow import CommandShadow
 from pipeline.issue.coding.draft_checks import DraftChecks
 from pipeline.issue.coding.work_item import WorkItem
@@ -46,10 +45,8 @@ async def work_alone(
     checks = DraftChecks(context, configuration, item.task.baseline)
     test = checks.test if checks.can_test else None
     more = () if run_command is None else (run_command,)
-    agent = build_agent(draft, never_send, redact_outgoing, test, checks.check, more)
-    assignment = build_assignment(
-        item.key, item.task, redact_outgoing, says_words=not never_send, is_interactive=bool(more)
-    )
+    agent = build_agent(draft, never_send, test, checks.check, more)
+    assignment = build_assignment(item.key, item.task, says_words=not never_send, is_interactive=bool(more))
     steps = AgentSteps(build_calls(context, configuration, item), agent, assignment, model)
     return await run_agent(agent, OnDraft(steps, draft, await carry_over(draft, item.left)))
 
@@ -70,7 +67,7 @@ async def work_with_commands(
     async with AsyncExitStack() as stack:
         shadow = CommandShadow(context, configuration, draft, stack)
         says_words = not configuration.review.never_send
-        done = await work(make_run_command(shadow.run, allowed, redact=redact_outgoing, says_words=says_words))
+        done = await work(make_run_command(shadow.run, allowed, says_words=says_words))
     return add_notice(done, _FAILED) if isinstance(done, Done) and could_not_run(done.past) else done
 
 

@@ -150,4 +150,4 @@ async def _is_of_place(database: Database, run: Run, place: RollbackPlace) -> bo
     if run.repository.id != place.repository_id:
         return False
     opened_by = await outbox.find_proposing_run(database, place.repository_id, place.number)
-    return place.number == run.number or opened_by == run.id
+    return place.number == run.number or (opened_by is not None and opened_by.id == run.id)

@@ -4,17 +4,21 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from agents.coding.resolver import ConflictTask
+from agents.coding.resolver import ConflictTask, build_agent, build_assignment
+from agents.llm.models import LanguageModel, ModelTier, Unusable
+from agents.loop.loop import Done, run_agent
 from domain.runs.run import Phase, ReasonCode, RunState
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from messages import updates as texts
 from pipeline.checkout import fetch_commits
-from pipeline.issue.instruction.conflict_resolver import ConflictResolver
+from pipeline.durable.journal import run_outside_journal
 from pipeline.issue.instruction.delivery import Proposal, name_source, render_resolved
 from pipeline.issue.instruction.draft_tests import MergeTests, TestedDraft
 from pipeline.issue.instruction.start import Start
-from pipeline.issue.status_comment import RunEnd
+from pipeline.issue.status_comment import RunEnd, end_unfinished
+from pipeline.model_calls.budgeted import AgentSteps, BudgetedCalls
+from pipeline.model_calls.guards import GuardedTask
 from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import enter_phase, leave_phase
@@ -29,6 +33,7 @@ from safety.conflicts import (
     keep_from_agents,
     list_paths,
 )
+from safety.guards import TaskKind
 from workspace.conflicts import commit_merge, list_side_commits, locate_beside, merge, read_outside, write_resolved
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
@@ -96,7 +101,7 @@ class BaseUpdate:
 
     async def _resolve(self, merged: MergedBase) -> Proposal | RunEnd:
         """What a model makes of the conflicts."""
-        resolver = ConflictResolver(self.context, self.start.configuration, self._load_merged)
+        resolver = ConflictResolver(self.context, self.start, self._load_merged)
         model = resolver.choose_model()
         if isinstance(model, str) or not merged.merge.hunks:
             return await self._report_conflicts(merged, model if isinstance(model, str) else "")
@@ -250,3 +255,40 @@ class BaseUpdate:
     async def _open(self) -> Mirror:
         run = self.context.run
         return await fetch_commits(self.context.services, run.repository, run.number, self.start.head, self.start.base)
+
+
+@dataclass(frozen=True)
+class ConflictResolver:
+    """The model that resolves conflicts, within one run.
+
+    :param load_merged: loads the files as git merged them, and the text around the conflicts by path.
+    """
+
+    context: RunContext
+    start: Start
+    load_merged: Callable[[], Awaitable[tuple[Snapshot, Mapping[str, Outside]]]]
+
+    def choose_model(self) -> LanguageModel | str:
+        """The model; or why there is none, as a sentence."""
+        if not self.start.configuration.review.may_ask_model:
+            return texts.CODE_KEPT
+        model = self.context.services.models.choose(ModelTier.strong)
+        return texts.explain_missing_model(model.reason) if isinstance(model, Unusable) else model
+
+    async def resolve(self, model: LanguageModel, task: ConflictTask, attempt: int) -> ResolvedHunks | RunEnd:
+        """What it makes of each conflict, or how the run ends without.
+
+        :param attempt: from 1.
+        :raises WaitingForGate: a person has to decide first.
+        """
+        key = f"resolve {attempt}"
+        snapshot, outside = await run_outside_journal(self.load_merged)
+        agent = build_agent(snapshot, task.hunks, outside, self.start.configuration.review.never_send)
+        assignment = build_assignment(key, task)
+        guarded = GuardedTask(f"{key} ", TaskKind.implementation)
+        calls = BudgetedCalls(self.context, Phase.implementation, self.start.configuration, task=guarded)
+        match await run_agent(agent, AgentSteps(calls, agent, assignment, model)):
+            case Done(value):
+                return value
+            case unfinished:
+                return await end_unfinished(self.context, unfinished)

@@ -8,7 +8,6 @@ from domain.gates import Gate
 from domain.runs.run import ReasonCode, RunState
 from memory.runs import instructions
 from messages import instructions as texts
-from pipeline.gates.ask import show_gates
 from pipeline.issue.instruction.delivery import ChangeTests, Delivered, Delivery, Proposal, keep_commit, prepare_undo
 from pipeline.issue.instruction.fixing import FixWork
 from pipeline.issue.instruction.kept_commits import keep_awaited, look_at_own, tell_end
@@ -18,6 +17,7 @@ from pipeline.issue.instruction.update import BaseUpdate
 from pipeline.issue.instruction.work import InstructionWork, Made
 from pipeline.issue.red_checks import RedChecks, run_again_once
 from pipeline.issue.status_comment import RunEnd
+from pipeline.publishing.gate_checks import show_gates
 from pipeline.publishing.instructions import (
     Instruction,
     answer_instruction,

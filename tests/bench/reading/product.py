@@ -28,7 +28,6 @@ from agents.worker_jobs import outline
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from domain.review.reading import Outline
-from domain.text.redaction import redact_outgoing
 from tests.bench.reading.entry import Entry
 from tests.bench.reading.related import find_by_symbols
 from tests.unit.workspace.remotes import Author
@@ -67,20 +66,13 @@ class Asked:
         found: list[RawFinding] = []
         for key, report in answers:
             answer = _wrap(key, Report, report)
-            found += extract_findings(answer, questions[key], self.change, self.versions, found, redact=redact_outgoing)
+            found += extract_findings(answer, questions[key], self.change, self.versions, found)
         return tuple(found)
 
     def build_second(self, candidates: Sequence[RawFinding]) -> Question | None:
         """The second look at candidates; None if there are none."""
         outlines = self.plan.outlines
-        return build_second_look(
-            candidates,
-            self.change,
-            self.versions,
-            outlines=outlines,
-            related=self.plan.related,
-            redact=redact_outgoing,
-        )
+        return build_second_look(candidates, self.change, self.versions, outlines=outlines, related=self.plan.related)
 
     def confirm(self, candidates: Sequence[RawFinding], key: str, report: Any) -> tuple[RawFinding, ...]:
         """The candidates that the second look confirms.
@@ -114,7 +106,7 @@ async def plan_questions(
     """The questions of a first review, with all that surrounds the change."""
     outlines = _outline(change, versions)
     related = await find_by_symbols(objects, head, change, versions)
-    return build_questions(change, versions, intent=intent, redact=redact_outgoing, outlines=outlines, related=related)
+    return build_questions(change, versions, intent=intent, outlines=outlines, related=related)
 
 
 def _outline(change: Change, versions: dict[str, FileVersions]) -> dict[str, Outline]:

@@ -8,7 +8,7 @@ from inline_snapshot import snapshot
 from domain.memories import Archived, Memory, MemoryKind, Origin
 from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding
-from domain.review.suppression import SuppressedFinding, SuppressionReason
+from domain.review.review import SuppressedFinding, SuppressionReason
 from handlers.slash import read
 from messages import memory as memory_texts
 from messages import review as review_texts

@@ -43,7 +43,7 @@ def ends(status: int | None = 0, printed: str = "", change: ChangeSet = NO_CHANG
 
 
 async def run(execute: Execute, line: str = "python x.py", *, says_words: bool = True) -> Result:
-    tool = make_run_command(execute, ALLOWED, redact=redact, says_words=says_words)
+    tool = make_run_command(execute, ALLOWED, says_words=says_words)
     return await call_tool([tool], "run_command", {"command": line})
 
 
@@ -128,7 +128,7 @@ async def test_words_are_not_shown_where_files_must_not_leave() -> None:
 
 
 async def test_after_many_commands_no_more_are_run() -> None:
-    tool = make_run_command(ends(), ALLOWED, redact=redact)
+    tool = make_run_command(ends(), ALLOWED)
     outcomes = [await call_tool([tool], "run_command", {"command": "python x"}) for _ in range(MAX_COMMANDS + 1)]
     assert [each.is_error for each in outcomes] == [False] * MAX_COMMANDS + [True]
 
@@ -165,10 +165,10 @@ def test_what_is_kept_is_no_part_of_what_the_model_sees() -> None:
 
 def test_without_commands_the_instructions_are_as_ever() -> None:
     task = ImplementationTask(plan=plan(), task="T1")
-    plain = build_assignment("T1", task, redact)
+    plain = build_assignment("T1", task)
     assert plain.instructions == load_instructions()
     assert "run_command" not in plain.instructions
-    interactive = build_assignment("T1", task, redact, is_interactive=True)
+    interactive = build_assignment("T1", task, is_interactive=True)
     assert interactive.instructions.startswith(plain.instructions)
     assert "run_command" in interactive.instructions
 
@@ -181,11 +181,11 @@ async def test_without_commands_the_tools_are_as_ever(mirror: Mirror, author: Au
         raise AssertionError
 
     draft = await begin_draft(mirror, author)
-    plain = build_agent(draft, (), redact, test, check)
+    plain = build_agent(draft, (), test, check)
     assert {tool.name for tool in plain.tools} == {
         *("read_file", "glob", "grep", "git_log", "git_blame", "apply_patch", "edit", "write_file"),
         *("run_linter", "run_security_scan", "run_tests"),
     }
-    own = make_run_command(ends(), ALLOWED, redact=redact)
-    interactive = build_agent(draft, (), redact, test, check, [own])
+    own = make_run_command(ends(), ALLOWED)
+    interactive = build_agent(draft, (), test, check, [own])
     assert [tool.name for tool in interactive.tools] == [*(tool.name for tool in plain.tools), "run_command"]

@@ -13,7 +13,6 @@ from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.tool import Result, Tool, call_tool
 from agents.loop.turns import Assignment, CompletedTurn, Turn, take_turn
 from domain.runs.patches import Worked, find_mistakes
-from domain.text.redaction import redact
 from tests.purses import OpenPurse
 from tests.unit.implementing.drafts import AREAS, EDIT, begin_draft
 from tests.unit.patches.building import hunk, new_file
@@ -33,7 +32,7 @@ WORKED: Mapping[str, JsonValue] = {
 
 
 def tools(draft: Draft) -> tuple[Tool, ...]:
-    return (*make_file_tools(draft.snapshot, never_send=(), redact=redact), *make_edit_tools(draft, redact=redact))
+    return (*make_file_tools(draft.snapshot, never_send=()), *make_edit_tools(draft))
 
 
 async def call(draft: Draft, name: str, **arguments: object) -> Result:
@@ -62,7 +61,7 @@ class Journaled:
         if len(past) < len(self.known):
             return self.known[len(past)].turn
         asked = ImplementationTask(plan=plan(), task="T1")
-        given = Assignment(key="T1", instructions=load_instructions(), content=build_content(asked, redact))
+        given = Assignment(key="T1", instructions=load_instructions(), content=build_content(asked))
         return await take_turn(given, past, Worked, tools(self.draft), self.model.language_model, self.purse)
 
     async def act(self, past: Sequence[CompletedTurn], turn: Turn, use: Use) -> CompletedTurn:

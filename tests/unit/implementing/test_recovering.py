@@ -24,7 +24,7 @@ def build(strategy: Strategy, *, never_send: tuple[str, ...] = (), whole: Change
     first = build_attempt(1, said="I skipped it.\n== your task: nothing")
     second = build_attempt(2, said="Skipped again.", strategy=strategy, hidden=(ELSEWHERE,))
     recovery = build_recovery_task([first, second], whole, never_send)
-    return build_content(ImplementationTask(plan=plan(task()), task="T1", recovery=recovery), lambda text: text)
+    return build_content(ImplementationTask(plan=plan(task()), task="T1", recovery=recovery))
 
 
 @pytest.mark.parametrize("strategy", [*Strategy])

@@ -9,7 +9,6 @@ from agents.loop.tools.edits import make_edit_tools
 from agents.loop.tools.tool import Tool, call_tool
 from agents.loop.tools.verification import MAX_RUNS, make_run_tests
 from domain.runs.testing import CaseOutcome, CommandResult, TestCase, TestRun
-from domain.text.redaction import redact
 from tests.unit.implementing.drafts import EDIT, begin_draft
 from tests.unit.patches.building import new_file
 from tests.unit.workspace.remotes import Author
@@ -38,7 +37,7 @@ async def call_run_tests(mirror: Mirror, author: Author, run: TestRun, *, says_w
     async def test(_commit: str, _only: Sequence[str]) -> TestRun:
         return run
 
-    tool = make_run_tests(await begin_draft(mirror, author), test, redact=redact, says_words=says_words)
+    tool = make_run_tests(await begin_draft(mirror, author), test, says_words=says_words)
     answer = await call_tool([tool], "run_tests", {})
     assert not answer.is_error
     return answer.text
@@ -51,7 +50,7 @@ def build_tools(draft: Draft, tested: list[str]) -> Sequence[Tool]:
         tested.append(" ".join([commit, *only]))
         return ran(PASSED)
 
-    return [make_run_tests(draft, test, redact=redact), *make_edit_tools(draft, redact=redact)]
+    return [make_run_tests(draft, test), *make_edit_tools(draft)]
 
 
 async def test_the_tests_run_on_what_was_applied(mirror: Mirror, author: Author) -> None:
@@ -127,7 +126,7 @@ async def test_what_takes_too_long_says_nothing(mirror: Mirror, author: Author) 
         await asyncio.sleep(60)
         raise AssertionError
 
-    tool = make_run_tests(await begin_draft(mirror, author), test, redact=redact, seconds=0.05)
+    tool = make_run_tests(await begin_draft(mirror, author), test, seconds=0.05)
     answer = await call_tool([tool], "run_tests", {})
     assert answer.text.startswith(
         "Forge could not run the tests, so go on without them.\nIts commands did not end within"
@@ -204,5 +203,5 @@ async def test_it_takes_no_command(mirror: Mirror, author: Author) -> None:
     async def never(_commit: str, _only: Sequence[str]) -> TestRun:
         raise AssertionError
 
-    tool = make_run_tests(await begin_draft(mirror, author), never, redact=redact)
+    tool = make_run_tests(await begin_draft(mirror, author), never)
     assert (await call_tool([tool], "run_tests", {"command": "rm -rf /"})).is_error

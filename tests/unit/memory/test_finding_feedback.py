@@ -5,7 +5,7 @@ from datetime import timedelta
 from domain.memories import Archived, Memory
 from domain.review.feedback import FeedbackStatement
 from domain.review.findings import Finding, Layer
-from domain.review.suppression import UptakeRecord
+from domain.review.review import UptakeRecord
 from domain.runs.run import RepositoryRef
 from domain.value import new_id
 from memory import findings

@@ -13,7 +13,7 @@ from domain.runs.metrics import WEEK, Series, build_series, find_end_of_day
 from memory.db.engine import Database
 from memory.db.tables.repositories import FeedbackRow, FindingRow
 from memory.db.tables.runs import IS_AUDITED, EventRow, MetricDayRow, RunRow
-from memory.reports import metric_days
+from memory.reports import metrics
 from memory.reports.metric_facts import ReportPeriod, load_settled
 from memory.reports.metrics import load_moving, load_weekly
 from messages.audit import SAFETY_EVENTS
@@ -143,8 +143,8 @@ async def test_a_day_is_kept_once_it_is_over_and_at_rest(database: Database) -> 
 async def test_what_nobody_is_told_any_more_is_removed(database: Database) -> None:
     days = {day for day, _ in await _load_kept(database)}
     assert len(days) == 6
-    assert await metric_days.remove_old(database, NOW - timedelta(days=3)) == 3
-    assert await metric_days.remove_old(database, NOW - timedelta(days=3)) == 0
+    assert await metrics.remove_old(database, NOW - timedelta(days=3)) == 3
+    assert await metrics.remove_old(database, NOW - timedelta(days=3)) == 0
     assert {day for day, _ in await _load_kept(database)} == days
 
 

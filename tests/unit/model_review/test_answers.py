@@ -63,9 +63,9 @@ def claim(**changes: JsonValue) -> dict[str, JsonValue]:
 def parse_findings(
     *claims: JsonValue, known: Sequence[RawFinding] = (), earlier: Sequence[EarlierFinding] = ()
 ) -> tuple[RawFinding, ...]:
-    (question,) = build_questions(CHANGE, VERSIONS, known, earlier=earlier, redact=str).questions
+    (question,) = build_questions(CHANGE, VERSIONS, known, earlier=earlier).questions
     value = Report.model_validate({"findings": list(claims)}).model_dump(mode="json")
-    return extract_findings(ModelAnswer(key="k", value=value), question, CHANGE, VERSIONS, known, redact=str)
+    return extract_findings(ModelAnswer(key="k", value=value), question, CHANGE, VERSIONS, known)
 
 
 def build_known(
@@ -299,7 +299,7 @@ def candidates() -> tuple[RawFinding, ...]:
 
 
 def test_the_second_look_sees_only_the_candidates_and_their_code():
-    question = build_second_look(candidates(), CHANGE, VERSIONS, redact=str)
+    question = build_second_look(candidates(), CHANGE, VERSIONS)
     assert question is not None
     assert "#1 shop/till.py:33 model/logic-error: A rate of 0" in question.content
     assert "33+    share = amount / rate" in question.content
@@ -314,7 +314,7 @@ def test_the_second_look_sees_what_a_candidate_names_and_what_was_looked_up():
     """Also in the file that changes, where a proof often stands."""
     named = parse_findings(claim(message="A rate of 0 raises ZeroDivisionError, as `old_5` allows it."))
     looked_up = RelatedCode("shop/till.py", "shop/till.py", "looked up", 60, ("old_52 = 52",))
-    question = build_second_look(named, CHANGE, VERSIONS, related=[looked_up], redact=str)
+    question = build_second_look(named, CHANGE, VERSIONS, related=[looked_up])
     assert question is not None
     for shown in ("\n5 old_5 = 5", "\n60 old_52 = 52", "37+def again(till):"):
         assert shown in question.content
@@ -322,7 +322,7 @@ def test_the_second_look_sees_what_a_candidate_names_and_what_was_looked_up():
 
 
 def test_there_is_no_second_look_without_candidates():
-    assert build_second_look((), CHANGE, VERSIONS, redact=str) is None
+    assert build_second_look((), CHANGE, VERSIONS) is None
 
 
 PROOF = "share = amount / rate"
@@ -456,7 +456,7 @@ def test_an_earlier_finding_is_gone_only_on_a_clear_word():
     items = [
         EarlierFinding(id=name, rule="model/race", path="a", line=1, message="m", before="b") for name in ("F-1", "F-2")
     ]
-    (question,) = build_questions(CHANGE, VERSIONS, earlier=items, redact=str).questions
+    (question,) = build_questions(CHANGE, VERSIONS, earlier=items).questions
     value: dict[str, JsonValue] = {
         "findings": [],
         "earlier": [{"id": "F-1", "gone": True}, {"id": "F-9", "gone": True}],
@@ -471,11 +471,11 @@ async def test_a_whole_review_by_a_scripted_model():
     model.when("share = amount / rate", {"findings": [claim(), claim(quote="nothing of the kind")]})
     model.when("#1 shop/till.py:33", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.95}]})
     purse = OpenPurse()
-    (question,) = build_questions(CHANGE, VERSIONS, redact=str).questions
+    (question,) = build_questions(CHANGE, VERSIONS).questions
 
     answer = await ask(question, Report, model.language_model, purse)
-    candidates = extract_findings(answer, question, CHANGE, VERSIONS, redact=str)
-    again = build_second_look(candidates, CHANGE, VERSIONS, redact=str)
+    candidates = extract_findings(answer, question, CHANGE, VERSIONS)
+    again = build_second_look(candidates, CHANGE, VERSIONS)
     assert again is not None
     kept = keep_confirmed(candidates, await ask(again, Verdicts, model.language_model, purse), again)
 
@@ -484,17 +484,17 @@ async def test_a_whole_review_by_a_scripted_model():
 
 
 async def test_a_scripted_model_has_nothing_to_say_unless_told():
-    (question,) = build_questions(CHANGE, VERSIONS, redact=str).questions
+    (question,) = build_questions(CHANGE, VERSIONS).questions
     answer = await ask(question, Report, ScriptedModel().language_model, OpenPurse())
-    assert extract_findings(answer, question, CHANGE, VERSIONS, redact=str) == ()
+    assert extract_findings(answer, question, CHANGE, VERSIONS) == ()
     assert answer.problem is None
 
 
 async def test_an_answer_in_which_no_claim_can_be_read_is_asked_for_again():
     model = ScriptedModel().when("share", {"findings": [{"rule": "nonsense"}]}, {"findings": [claim()]})
-    (question,) = build_questions(CHANGE, VERSIONS, redact=str).questions
+    (question,) = build_questions(CHANGE, VERSIONS).questions
 
     answer = await ask(question, Report, model.language_model, OpenPurse())
 
     assert len(model.calls) == 2
-    assert len(extract_findings(answer, question, CHANGE, VERSIONS, redact=str)) == 1
+    assert len(extract_findings(answer, question, CHANGE, VERSIONS)) == 1

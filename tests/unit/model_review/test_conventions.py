@@ -34,7 +34,7 @@ PRINT = 3
 
 
 def read(path: str, text: str) -> ConventionText:
-    found = parse(path, text.encode(), str)
+    found = parse(path, text.encode())
     assert found is not None
     return found
 
@@ -112,12 +112,13 @@ def test_lines_keep_their_numbers_without_what_nobody_sees() -> None:
 
 
 def test_what_is_no_text_and_what_is_a_credential_is_not_shown() -> None:
-    assert parse("AGENTS.md", b"Gr\xfc\xdfe", str) is None
+    assert parse("AGENTS.md", b"Gr\xfc\xdfe") is None
+    token = "ghp_" + "a1B2" * 9
     lines = f"MIIplanted{'A' * 54}\nBBplanted{'B' * 40}"
     key = f"-----BEGIN RSA PRIVATE KEY-----\n{lines}\n-----END RSA PRIVATE KEY-----"
-    found = parse("AGENTS.md", f"Deploy with token=abc.\n{key}\nEnd.".encode(), lambda line: line.replace("abc", "***"))
+    found = parse("AGENTS.md", f"Deploy with {token}.\n{key}\nEnd.".encode())
     assert found is not None
-    assert found.lines == ((1, "Deploy with token=***."), (6, "End."))
+    assert found.lines == ((1, "Deploy with [redacted: GitHub token]."), (6, "End."))
 
 
 # --- several ------------------------------------------------------------------------------------------------
@@ -172,10 +173,10 @@ def report(**changes: JsonValue) -> dict[str, JsonValue]:
 
 
 def find_broken(*claims: dict[str, JsonValue], found: tuple[RawFinding, ...] = ()) -> tuple[RawFinding, ...]:
-    question = build_questions(CHANGE, VERSIONS, redact=str, written=WRITTEN).conventions
+    question = build_questions(CHANGE, VERSIONS, written=WRITTEN).conventions
     assert question is not None
     value = ConventionReport.model_validate({"findings": list(claims)}).model_dump(mode="json")
-    return extract_broken(ModelAnswer(key="k", value=value), question, CHANGE, VERSIONS, found, redact=str)
+    return extract_broken(ModelAnswer(key="k", value=value), question, CHANGE, VERSIONS, found)
 
 
 def test_a_remark_quotes_the_convention_and_is_a_warning() -> None:
@@ -251,7 +252,7 @@ def test_at_most_three() -> None:
 
 def narrow(*rules: JsonValue, paths: Sequence[str] = ("AGENTS.md", "shop/AGENTS.md")) -> ConventionQuestion | None:
     """The question about the change when a model calls these lines rules in some files, and none in others."""
-    question = build_questions(CHANGE, VERSIONS, redact=str, written=WRITTEN).conventions
+    question = build_questions(CHANGE, VERSIONS, written=WRITTEN).conventions
     assert question is not None
     named = {each.path: list(rules) if each.path in paths else [] for each in question.conventions}
     said = {path: CodeRules.model_validate({"rules": each}).model_dump(mode="json") for path, each in named.items()}
@@ -315,12 +316,7 @@ def test_what_is_reported_already_is_named_beside_the_change() -> None:
     )
     again = EarlierFinding(id="F-AEGTUI", rule=CONVENTION, path="shop/till.py", line=3, message="Use log.", before="x")
     question = build_questions(
-        CHANGE,
-        VERSIONS,
-        [found, found.model_copy(update={"path": "other.py"})],
-        earlier=[again],
-        redact=str,
-        written=WRITTEN,
+        CHANGE, VERSIONS, [found, found.model_copy(update={"path": "other.py"})], earlier=[again], written=WRITTEN
     ).conventions
     assert question is not None
     narrowed = keep_rules(question, {})
@@ -336,7 +332,7 @@ def test_what_is_reported_already_is_named_beside_the_change() -> None:
 def test_without_rules_nothing_is_asked_and_without_an_answer_all_is() -> None:
     assert narrow() is None
     assert narrow(rule(400)) is None
-    question = build_questions(CHANGE, VERSIONS, redact=str, written=WRITTEN).conventions
+    question = build_questions(CHANGE, VERSIONS, written=WRITTEN).conventions
     assert question is not None
     lost = {each.path: ModelAnswer(key="k", problem="away") for each in question.conventions}
     assert keep_rules(question, lost) == question
@@ -354,7 +350,7 @@ def test_the_same_version_of_a_file_is_the_same_question_whatever_changed() -> N
 
 
 def test_the_question_about_defects_holds_no_convention() -> None:
-    plan = build_questions(CHANGE, VERSIONS, redact=str, written=WRITTEN)
+    plan = build_questions(CHANGE, VERSIONS, written=WRITTEN)
     assert all("never print" not in each.content for each in plan.questions)
     assert plan.conventions is not None
     assert "3 - Use `log`, never print" in plan.conventions.content
@@ -363,17 +359,17 @@ def test_the_question_about_defects_holds_no_convention() -> None:
 
 def test_no_conventions_no_question() -> None:
     elsewhere = write(("docs/AGENTS.md", "Short words.\n"))
-    assert build_questions(CHANGE, VERSIONS, redact=str, written=elsewhere).conventions is None
-    assert build_questions(CHANGE, VERSIONS, redact=str).conventions is None
+    assert build_questions(CHANGE, VERSIONS, written=elsewhere).conventions is None
+    assert build_questions(CHANGE, VERSIONS).conventions is None
 
 
 def test_the_second_look_knows_that_the_repository_settled_it() -> None:
     (finding,) = find_broken(report())
-    second = build_second_look([finding], CHANGE, VERSIONS, redact=str)
+    second = build_second_look([finding], CHANGE, VERSIONS)
     assert second is not None
     assert second.instructions.startswith(load_prompt("second_look"))
     assert "model/convention" in second.instructions
-    other = build_second_look([finding.model_copy(update={"rule": "model/race"})], CHANGE, VERSIONS, redact=str)
+    other = build_second_look([finding.model_copy(update={"rule": "model/race"})], CHANGE, VERSIONS)
     assert other is not None
     assert other.instructions == load_prompt("second_look")
 
@@ -384,7 +380,7 @@ def test_the_second_look_knows_that_the_repository_settled_it() -> None:
 )
 def test_a_remark_needs_proof_and_stays_a_warning(verdict: str, quote: str, kept: int) -> None:
     broken = find_broken(report())
-    second = build_second_look(broken, CHANGE, VERSIONS, redact=str)
+    second = build_second_look(broken, CHANGE, VERSIONS)
     value = Verdicts.model_validate({"verdicts": [{"number": 1, "verdict": verdict, "quote": quote}]})
     left = keep_confirmed(broken, ModelAnswer(key="k", value=value.model_dump(mode="json")), second)
     assert [each.severity for each in left] == [Severity.warning] * kept

@@ -8,7 +8,6 @@ from agents.llm.scripted import ScriptedModel
 from agents.review.model.layer import QuestionPlan, ReadingLimits, build_questions
 from agents.review.model.moved_code import find_moves
 from domain.config.sections import ReviewSettings
-from domain.text.redaction import redact_outgoing
 from pipeline.review.question_plan import PreparedQuestions
 from pipeline.review.reading import build_model_part
 from tests.unit.checks.building import Versions, change_of
@@ -128,7 +127,7 @@ def test_a_line_moves_once():
 
 def ask(files: Versions, **options: object) -> QuestionPlan:
     change, versions = change_of(files)
-    return build_questions(change, versions, **{"redact": str, **options})  # pyright: ignore[reportArgumentType]
+    return build_questions(change, versions, **options)  # pyright: ignore[reportArgumentType]
 
 
 def show(files: Versions) -> list[str]:
@@ -242,9 +241,7 @@ def test_code_that_moved_where_nobody_reads_it_is_shown_as_removed(options: dict
 
 def test_a_credential_in_moved_code_leaves_both_files_partly_unread():
     secret = PAY.replace("till.journal", f"till.open('ghp_{'a1B2' * 9}').journal")
-    [question] = ask(
-        {"a.py": (secret + "x = 1\n", "x = 1\n"), "b.py": (None, secret)}, redact=redact_outgoing
-    ).questions
+    [question] = ask({"a.py": (secret + "x = 1\n", "x = 1\n"), "b.py": (None, secret)}).questions
 
     assert "moved here" in question.content
     assert question.cut == ("a.py", "b.py")

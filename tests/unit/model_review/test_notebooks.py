@@ -19,9 +19,9 @@ def change(before: str | None = BEFORE, after: str = AFTER) -> tuple[Change, dic
 
 def find(*claims: dict[str, JsonValue]) -> tuple[RawFinding, ...]:
     shown, versions = show_cells(*change())
-    (question,) = build_questions(shown, versions, redact=str).questions
+    (question,) = build_questions(shown, versions).questions
     value = Report.model_validate({"findings": list(claims)}).model_dump(mode="json")
-    return extract_findings(ModelAnswer(key="k", value=value), question, shown, versions, redact=str)
+    return extract_findings(ModelAnswer(key="k", value=value), question, shown, versions)
 
 
 def claim(**changes: JsonValue) -> dict[str, JsonValue]:
@@ -40,7 +40,7 @@ def claim(**changes: JsonValue) -> dict[str, JsonValue]:
 
 def test_cells_are_shown_and_their_outputs_are_not() -> None:
     shown, versions = show_cells(*change())
-    (question,) = build_questions(shown, versions, redact=str).questions
+    (question,) = build_questions(shown, versions).questions
     assert f'{LINE}+print("mean", sum(prices) / len(prices))\n' in question.content
     assert "prices = []" in question.content
     assert "AAAA" not in question.content
@@ -69,7 +69,7 @@ def test_what_stands_outside_cells_has_no_finding() -> None:
 
 def test_a_new_notebook_is_shown_with_the_kinds_of_its_cells() -> None:
     shown, versions = show_cells(*change(None))
-    (question,) = build_questions(shown, versions, redact=str).questions
+    (question,) = build_questions(shown, versions).questions
     assert "+# %% [markdown]\n" in question.content
     assert "+# Prices\n" in question.content
     assert "+# %%\n" in question.content

@@ -17,7 +17,6 @@ from domain.config.sections import IfUnshown
 from domain.review.avoidance import AvoidanceKind
 from domain.review.findings import Category, Finding, Layer, Proof, ProofOutcome, Severity
 from domain.runs.testing import Framework
-from domain.text.redaction import redact_outgoing
 from messages.proofs import PASSES, render_proof
 from tests.unit.checks.building import change_of
 
@@ -117,7 +116,7 @@ def test_a_question_holds_the_file_an_example_and_the_place_without_credentials(
         text=f"def test_shop():\n    assert '{token}'\n",
     )
     known = find().model_copy(update={"rule": "secret/key", "line": 2, "end_line": 2})
-    asked = build_proof_question(1, find(), place, change, versions, [known], redact=redact_outgoing)
+    asked = build_proof_question(1, find(), place, change, versions, [known])
     first, *inner, last = asked.content.split("\n")
     assert (first.split()[0], last) == ("BEGIN", first.replace("BEGIN", "END"))
     assert token not in asked.content

@@ -75,7 +75,7 @@ def test_credentials_and_hidden_characters_are_not_shown() -> None:
     body = f"MIIplanted{'A' * 54}\n" * 9
     key = f'KEY = """\n-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\n"""\n'
     caller = f"from till import total\n{key}x = total(1)  # \u202e\n"
-    (shown,) = render_related(find([CHANGED], {"a.py": caller}), str)
+    (shown,) = render_related(find([CHANGED], {"a.py": caller}))
     assert "planted" not in shown
     assert "\u202e" not in shown
     assert WITHHELD in shown

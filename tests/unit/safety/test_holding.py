@@ -8,7 +8,7 @@ import pytest
 
 from domain.review.feedback import FindingFeedback
 from domain.review.findings import Anchor, Category, Finding, Layer, Severity
-from domain.review.suppression import SuppressedFinding, SuppressionReason, UptakeRecord
+from domain.review.review import SuppressedFinding, SuppressionReason, UptakeRecord
 from safety.gates import needs_security_gate
 from safety.suppression import (
     DismissalHistory,

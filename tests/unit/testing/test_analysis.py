@@ -26,7 +26,7 @@ from agents.testing.failures import classify_failure
 from domain.review.changes import SkippedFile
 from domain.runs.patches import RequiredFix
 from domain.runs.testing import LONGEST_ID, Analysis, CaseOutcome, CommandResult, FailureClass, TestRun
-from domain.text.redaction import Redactor, redact
+from domain.text.redaction import PROCESS_REDACTOR
 from tests.purses import OpenPurse
 from tests.unit.checks.building import change_of
 from tests.unit.testing.forging import case, command, run
@@ -52,7 +52,7 @@ def looks(of: TestRun) -> tuple[Analysis, ...]:
 
 
 def make_question(of: TestRun, **more: object) -> AnalysisQuestion:
-    options = {"looked": looks(of), "change": CHANGE, "redact": str, **more}
+    options = {"looked": looks(of), "change": CHANGE, **more}
     found = build_question(of, **options)  # pyright: ignore[reportArgumentType]
     assert found is not None
     return found
@@ -121,7 +121,7 @@ def test_the_same_run_makes_the_same_question() -> None:
 
 def test_nothing_is_asked_where_nothing_failed() -> None:
     for fine in (run(), run(command(0, case("t"))), run(command(5)), run(not_run="There is no room.")):
-        assert build_question(fine, (), CHANGE, str) is None
+        assert build_question(fine, (), CHANGE) is None
         assert merge_analyses(fine, (), None, None) == ()
 
 
@@ -275,7 +275,7 @@ def test_credentials_are_redacted_wherever_they_stand(part: str, planted: str) -
         looked = tuple(each.model_copy(update={"root_cause": planted}) for each in looked)
     name = f"{planted}.py" if part == "name" else "a.py"
     change, _ = change_of({name: (None, f'x = """{planted}"""\n' if part == "diff" else "x = 1\n")})
-    content = make_question(of, looked=looked, change=change, redact=redact).content
+    content = make_question(of, looked=looked, change=change).content
 
     assert "redacted" in content or "withheld" in content
     assert TOKEN not in content
@@ -284,16 +284,13 @@ def test_credentials_are_redacted_wherever_they_stand(part: str, planted: str) -
 
 def test_a_credential_is_redacted_before_it_is_cut() -> None:
     details = "a-known-value-of-this-process" + "d" * 1_990
-    redactor = Redactor(["a-known-value-of-this-process"])
-    assert (
-        "process"
-        not in make_question(run(command(1, case("t", CaseOutcome.failed, details=details))), redact=redactor).content
-    )
+    PROCESS_REDACTOR.learn_temporary("a-known-value-of-this-process")
+    assert "process" not in make_question(run(command(1, case("t", CaseOutcome.failed, details=details)))).content
 
 
 def test_a_key_is_redacted_before_an_output_is_cut() -> None:
     end = "o" * (4_000 - len(KEY) // 2)
-    content = make_question(run(command(1, output=f"{KEY}\n{end}")), redact=redact).content
+    content = make_question(run(command(1, output=f"{KEY}\n{end}"))).content
     assert "planted" not in content
     (found,) = list_failures(run(command(1, output=f"{KEY}\n{end}")))
     assert "planted" not in found.details

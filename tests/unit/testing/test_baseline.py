@@ -15,7 +15,6 @@ from domain.runs.testing import (
     decide_verdict,
     shows_nothing,
 )
-from domain.text.redaction import redact_outgoing
 from messages.earlier_tests import explain_lack, render_note
 from tests.unit.testing.forging import case, command, run
 
@@ -220,7 +219,7 @@ def test_a_note_names_what_failed_before() -> None:
 
 def test_agents_are_told_what_works() -> None:
     base = base_of(lint(1, "E1"), command(1, GOOD, BAD, seconds=12.4))
-    assert [*render_baseline(base, redact_outgoing, says_words=True)] == [
+    assert [*render_baseline(base, says_words=True)] == [
         "== before any change",
         "- lint: `ruff check .` fails already after 0 s",
         "- test: `pytest` fails already after 12 s",
@@ -228,20 +227,20 @@ def test_agents_are_told_what_works() -> None:
         "Leave these as they are, unless the task is about them:",
         "- b",
     ]
-    assert "- b" not in [*render_baseline(base, redact_outgoing, says_words=False)]
+    assert "- b" not in [*render_baseline(base, says_words=False)]
 
 
 def test_agents_are_told_that_nothing_can_be_run() -> None:
     base = build_baseline("base", run(not_run="It fails."), "The set-up `x` fails.\nReally")
-    assert [*render_baseline(base, redact_outgoing, says_words=True)] == [
+    assert [*render_baseline(base, says_words=True)] == [
         "== before any change",
         "The tests show nothing where they run: The set-up `x` fails. Really",
         "Nobody can run them for you.",
     ]
-    told = [*render_baseline(base, redact_outgoing, says_words=False)]
+    told = [*render_baseline(base, says_words=False)]
     assert told[1] == "The tests show nothing where they run."
-    assert not [*render_baseline(None, redact_outgoing, says_words=True)]
-    assert not [*render_baseline(base_of(), redact_outgoing, says_words=True)]
+    assert not [*render_baseline(None, says_words=True)]
+    assert not [*render_baseline(base_of(), says_words=True)]
 
 
 def test_where_the_tests_showed_nothing_a_check_that_is_broken_now_still_counts() -> None:

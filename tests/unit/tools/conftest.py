@@ -6,7 +6,6 @@ import pytest
 
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.tool import Result, call_tool
-from domain.text.redaction import redact
 from tests.unit.workspace.conftest import author, mirror, mirrors, remote
 from workspace.mirror import Mirror
 from workspace.snapshot import BOUNDS, Snapshot, SnapshotBounds
@@ -23,7 +22,7 @@ def opened(mirror: Mirror) -> Opened:
 
     async def at(commit: str, never_send: Sequence[str] = (), bounds: SnapshotBounds = BOUNDS) -> Call:
         await mirror.fetch(commit, commit, 7)
-        tools = make_file_tools(await Snapshot.of(mirror, commit, bounds), never_send=never_send, redact=redact)
+        tools = make_file_tools(await Snapshot.of(mirror, commit, bounds), never_send=never_send)
 
         async def call(name: str, **arguments: object) -> Result:
             return await call_tool(tools, name, arguments)

@@ -6,7 +6,6 @@ import pytest
 
 from agents.loop.tools.history import make_history_tools
 from agents.loop.tools.tool import Result, call_tool
-from domain.text.redaction import redact
 from tests.unit.workspace.remotes import Author
 from workspace.mirror import Mirror
 from workspace.snapshot import History
@@ -23,7 +22,7 @@ def commit(author: Author, subject: str, files: dict[str, str]) -> str:
 
 
 async def call(history: History, name: str, never_send: Sequence[str] = (), **arguments: object) -> Result:
-    return await call_tool(make_history_tools(history, never_send=never_send, redact=redact), name, arguments)
+    return await call_tool(make_history_tools(history, never_send=never_send), name, arguments)
 
 
 async def open_history(mirror: Mirror, sha: str) -> History:
