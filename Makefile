@@ -27,7 +27,8 @@ lint: install ## style, format, types, layers and structure
 	$(BIN)/python -m tests.structure
 	$(BIN)/pyright
 
-PYTEST = $(BIN)/pytest -n 4 --dist worksteal --inline-snapshot=disable
+# What a failed assertion compared is told where it is played alone; to prepare that takes each process ten seconds.
+PYTEST = $(BIN)/pytest -n 4 --dist worksteal --inline-snapshot=disable --assert=plain
 
 # What fails beside others and passes alone depends on the load: both runs name it, and that is to be mended.
 .pytest:
