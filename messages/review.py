@@ -307,7 +307,7 @@ def name_outcome(review: Review) -> str:
         which = f" of {name_count(len(review.unread.logic), 'file')}" if review.read_by_model else ""
         nobody = f"no model read the logic{which}"
         if len(review.unread.gone) == len(review.unread.logic):
-            nobody = "no model read why tests were deleted"
+            nobody = "no model read why files of tests were deleted"
         return f"{found if review.findings else 'Linters found nothing'}; {nobody}"
     if not review.is_thought_over:  # nothing in it can change what the program does
         return f"{found}, none blocks" if review.findings else "No findings"

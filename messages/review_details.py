@@ -7,7 +7,7 @@ from domain.paths import escape_unprintable
 from domain.review.changes import LockChange, PackageMove, SkippedFile
 from domain.review.findings import Finding, Layer
 from domain.review.reading import HeldConventions, LookUps, ShownFile
-from domain.review.review import BEHAVIOUR, LayerReport, Review, ToolRun, find_repeated
+from domain.review.review import LayerReport, Review, RiskLevel, ToolRun, find_repeated
 from domain.text.escaping import code_block, escape, inline_code, inline_path, name_count, strip_invisible
 from domain.text.redaction import redact_outgoing
 from messages.inline_comments import link_rule
@@ -78,14 +78,14 @@ def _explain_pass(finding: Finding, review: Review) -> str:
 def render_risk(review: Review) -> str:
     head = f"### Risk: {review.risk.level.value} ({review.risk.score} of 100)"
     if not review.risk.parts:
-        return f"{head}\n\nA small change, with nothing that raises the risk."
+        return f"{head}\n\nNothing in it raises the risk."
     rows = [f"| +{part.points} | {escape(part.text)} |" for part in review.risk.parts]
     return "\n".join([head, "", "| points | why |", "| --- | --- |", *rows, *_explain_levels(review)])
 
 
 def _explain_levels(review: Review) -> list[str]:
-    """From where on a level is the next, and a person is asked; nothing where nothing can change what is done."""
-    if all(part.code != BEHAVIOUR for part in review.risk.parts):
+    """From where on a level is the next, and a person is asked; nothing where the risk is low."""
+    if review.risk.level is RiskLevel.low:
         return []
     asked = (
         f"No model read it, so a person should. For the risk alone, the check waits for that person only if the points "

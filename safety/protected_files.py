@@ -49,14 +49,14 @@ TABLE = (
     ProtectedFiles(
         "GitHub Actions",
         (".github/workflows/**", ".github/actions/**", "**/action.yml", "**/action.yaml"),
-        "jobs on each pushed branch, with the repository's secrets and a token of its own",
+        "jobs on a push or another event, with the repository's secrets and a token of its own",
         True,
         _BEFORE_REVIEW,
     ),
     ProtectedFiles(
         "Dependabot",
         (".github/dependabot.yml", ".github/dependabot.yaml"),
-        "where dependencies come from, with the secrets of private registries",
+        "where dependencies come from, with the secrets of private registries, if it has any",
         True,
         "it decides to whom these secrets are sent",
     ),

@@ -188,7 +188,7 @@ def _find_unread(
     if not unread.paths:
         return ()
     number, left = len(unread.paths), len(unread.paths) - _NAMED
-    ran = sum(tool.files > 0 and tool.problem is None for layer in layers for tool in layer.tools)
+    ran = len({tool.tool for layer in layers for tool in layer.tools if tool.files > 0 and tool.problem is None})
     found = f"{'Nothing else' if findings else 'Nothing'} was found by {ran} tool{'' if ran == 1 else 's'}"
     which = _count_unread(unread)
     nobody = f"no linter read {which}, and no model is set up" if unread.lacks_model else f"{_NEITHER} {which}"
@@ -228,7 +228,7 @@ def _find_unthought(
     whole = "all of the logic" if in_part.intersection(read) else "the logic"
     none = "No model is set up that would read" if unread.lacks_model else "No model read"
     nobody = [f"{none} {whole} of {_name_first(read)}"] if read else []
-    nobody += [f"{none} why tests were deleted: {_name_first(unread.gone)}"] if unread.gone else []
+    nobody += [f"{none} why files of tests were deleted: {_name_first(unread.gone)}"] if unread.gone else []
     found = "Linters found nothing that blocks. " if findings else "Linters found nothing. "
     text = f"{'' if _find_blocking(findings) else found}{'. '.join(nobody)}"
     return (Reason(code=UNTHOUGHT, text=text, value=len(unread.logic)),)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.globs import matches
-from domain.paths import is_document, is_manifest, is_source, is_test, namesake
+from domain.paths import is_document, is_manifest, is_program, is_source, is_test, namesake
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import RawFinding, Severity
 from domain.review.reading import Impact
@@ -115,11 +115,12 @@ _HARMLESS = {
     Impact.data: "Only data",
 }
 _PROGRAM = "May change what the program does"
+_SETTINGS = "Changes what programs may obey, such as settings"
 _TEST = "Changes tests, which run with what CI may do"
 _COMMENT = "Only comments, docstrings and layout, which tools may read"
 _TEXT = "Text that people or tools may act on, such as a link, a command or terms"
 _MOVED = "Only moved, with the same content"
-_ACTS = (_PROGRAM, _TEST, _COMMENT, _TEXT, _MOVED)
+_ACTS = (_PROGRAM, _SETTINGS, _TEST, _COMMENT, _TEXT, _MOVED)
 
 _TESTED = 30  # new lines of source that need no test
 _NO_TESTS = ("__init__.py", "conftest.py")  # these files are among tests but are none
@@ -214,7 +215,9 @@ def _name_act(path: str, impact: Impact, moved: Collection[str]) -> str:
         return _MOVED
     if impact is Impact.comment:
         return _COMMENT
-    return _TEXT if is_document(path) else _TEST if is_test(path) else _PROGRAM
+    if is_document(path):
+        return _TEXT
+    return _TEST if is_test(path) else _PROGRAM if is_program(path) else _SETTINGS
 
 
 def _score_size(change: Change, impacts: Mapping[str, Impact]) -> Iterator[RiskPart]:

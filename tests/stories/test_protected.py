@@ -67,7 +67,7 @@ async def test_what_a_maintainer_lets_through_is_changed(story_with_model: Story
     assert "needs the role" in await asked.comment(asked.alice, "/forge approve protected_paths")
     await asked.comment(carol, "/forge approve protected_paths with: minor versions only")
     told = next(call.content for call in model.calls if TASK in call.content)
-    assert f"Protected, but a person lets you change it:\n- {LOCK}\n" in told
+    assert f"Protected, but a person lets you change it: {LOCK}\n" in told
     assert "- minor versions only" in told
     assert list_changes(asked) == [LOCK, "shop/cart.py"]
     assert "minor versions only" in (view_pull_request(asked).body or "")
@@ -85,7 +85,7 @@ async def test_without_them_the_rest_is_done(story_with_model: Story, model: Scr
         said = await asked.comment(carol, answer)
         assert "The run continues without changing these files." in said
     told = [call.content for call in model.calls if TASK in call.content]
-    assert f"Protected:\n- {LOCK}\n" in told[0]
+    assert f"Protected: {LOCK}" in told[0]
     assert "It is protected: agents do not change" in told[1]
     assert list_changes(asked) == ["shop/cart.py"]
     view_pull_request(asked)

@@ -36,7 +36,8 @@ async def test_what_nobody_read_is_never_approved(story: Story, level: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("line", "why"), [("print 'a'", ": written for Python 2, and ruff reads Python 3"), ("print('a'", "")]
+    ("line", "why"),
+    [("print 'a'", ": written for Python 2, and ruff reads Python 3"), ("print('a'", ": ruff cannot parse it")],
 )
 async def test_why_no_linter_read_a_file_of_python_2(story: Story, line: str, why: str) -> None:
     repository, alice, _ = await at_level(story, 0, files={"old.py": f"def show():\n    {line}\n"})

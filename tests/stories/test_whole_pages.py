@@ -264,7 +264,7 @@ This changes protected files, for the reasons below. Approve if that is intended
 
 | points | why |
 | --- | --- |
-| +25 | May change what the program does: deploy/service.yml |
+| +25 | Changes what programs may obey, such as settings: deploy/service.yml |
 | +1 | Touches the build or deployment of the software: deploy/service.yml |
 
 Medium is 25 to 49, high 50 to 74, critical more. No model read it, so a person should. For the risk alone, the check waits for that person only if the points besides those for a change of behaviour reach 18; here they are 1.
@@ -347,7 +347,7 @@ Thank you.
 
 | points | why |
 | --- | --- |
-| +25 | May change what the program does: deploy/service.yml |
+| +25 | Changes what programs may obey, such as settings: deploy/service.yml |
 | +1 | Touches the build or deployment of the software: deploy/service.yml |
 
 Medium is 25 to 49, high 50 to 74, critical more. No model read it, so a person should. For the risk alone, the check waits for that person only if the points besides those for a change of behaviour reach 18; here they are 1.

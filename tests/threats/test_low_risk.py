@@ -136,7 +136,7 @@ async def test_t_t4_no_update_of_a_lock_file_is_low(story: Story, compared: list
     """No model reads a lock file, and its package manager may read something else in it than Forge does."""
     conclusion, summary, acted = await open_lock(story, UPDATE, compared)
     assert (conclusion, acted) == ("success", False)
-    assert "May change what the program does: package-lock.json" in summary
+    assert "Changes what programs may obey, such as settings: package-lock.json" in summary
 
 
 @pytest.mark.parametrize("place", ["/@evil/left-1.1.0.tgz", "/left/-/../../evil/-/left-1.1.0.tgz"])

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -10,6 +10,7 @@ from typing import TypeVar
 from agents.review.checks import suppressions
 from agents.review.checks.fingerprints import add_fingerprints, drop_repetitions, merge_findings
 from agents.review.checks.inputs import CheckedFile, ToolReport
+from agents.review.checks.ruff import SYNTAX
 from domain.github.pull_requests import DependencyChange
 from domain.paths import is_lock, is_manifest
 from domain.review.changes import Change, FileChange, SkippedFile
@@ -95,9 +96,18 @@ def build_result(
     layers = tuple(layer.model_copy(update={"cut": cut[layer.layer]}) for layer in layers)
     lines = suppressions.count_lines(silenced) if suppressions.is_honoured(origin) else 0
     read_by = _map_readers(outcomes)
-    old = (each.path for each in files if each.path not in read_by and each.is_beyond_python_3)
-    not_read = tuple(SkippedFile(path=path, reason=_OF_PYTHON_2) for path in old)
-    return CheckReport(kept, layers, lines, read_by, not_read)
+    not_read = _explain_unread([each for each in files if each.path not in read_by], kept)
+    return CheckReport(kept, layers, lines, read_by, tuple(not_read))
+
+
+def _explain_unread(files: Sequence[CheckedFile], findings: Sequence[Finding]) -> Iterator[SkippedFile]:
+    """The files that no linter could read because they do not parse."""
+    broken = {finding.path for finding in findings if finding.rule == SYNTAX}
+    for file in files:
+        if file.is_beyond_python_3:
+            yield SkippedFile(path=file.path, reason=_OF_PYTHON_2)
+        elif file.path in broken:
+            yield SkippedFile(path=file.path, reason="ruff cannot parse it")
 
 
 def explain_not_compared(change: Change, dependencies: Sequence[DependencyChange] | None) -> str | None:

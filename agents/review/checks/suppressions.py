@@ -5,7 +5,7 @@ credential is reported in spite of any comment.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from agents.review.checks import oxlint, script_linters, workflows
@@ -61,22 +61,31 @@ def is_honoured(origin: CodeOrigin) -> bool:
 
 
 def find_added(files: Sequence[CheckedFile]) -> tuple[Suppression, ...]:
-    """The suppression comments that a change adds, less those of the same kind that it removes from the file."""
+    """The suppression comments that a change adds.
+
+    They are less those of the same kind that it removes from the file, and less lines that it moves from another one.
+    """
+    removed = {file.path: _list_removed(file) for file in files}
+    moved = {line.strip() for lines in removed.values() for line in lines}
     return tuple(
         Suppression(file.path, line, comment)
         for file in files
         for comment in _list_kinds(file)
-        for line in _find_lines(comment, file)[_count_removed(comment, file) :]
+        for line in _find_new_lines(comment, file, removed[file.path], moved)
     )
 
 
-def _find_lines(comment: SuppressionKind, file: CheckedFile) -> list[int]:
-    return [line for line, text in file.change.added_lines.items() if comment.pattern.search(text)]
+def _list_removed(file: CheckedFile) -> list[str]:
+    return [text for hunk in file.change.hunks for _, new, text in hunk.number_lines() if new is None]
 
 
-def _count_removed(comment: SuppressionKind, file: CheckedFile) -> int:
-    gone = (text for hunk in file.change.hunks for _, new, text in hunk.number_lines() if new is None)
-    return sum(comment.pattern.search(text) is not None for text in gone)
+def _find_new_lines(
+    comment: SuppressionKind, file: CheckedFile, removed: Sequence[str], moved: Collection[str]
+) -> list[int]:
+    """The lines of a kind that are not in the place of those that are removed from the file, nor from elsewhere."""
+    gone = [line.strip() for line in removed if comment.pattern.search(line)]
+    found = [(number, line.strip()) for number, line in file.change.added_lines.items() if comment.pattern.search(line)]
+    return [number for number, line in found if line in gone or line not in moved][len(gone) :]
 
 
 def count_lines(silenced: Sequence[Suppression]) -> int:

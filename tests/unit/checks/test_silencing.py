@@ -196,3 +196,12 @@ async def test_a_reworked_line_that_was_silenced_counts_as_before() -> None:
     assert suppressions.find_added(list_checked_files(*change_of({"a.py": (old, new)}))) == ()
     [more] = suppressions.find_added(list_checked_files(*change_of({"a.py": (old, new + "import os  # noqa\n")})))
     assert more.comment.word == "noqa"
+
+
+async def test_a_line_that_moves_to_another_file_is_no_new_silence() -> None:
+    line = "    return decode(text)  # type: ignore\n"
+    files: Versions = {
+        "a.py": (f"def f(text):\n{line}", "def f(text):\n    return text\n"),
+        "b.py": (None, f"def f(text):\n{line}    return 1  # noqa\n"),
+    }
+    assert [each.comment.word for each in suppressions.find_added(list_checked_files(*change_of(files)))] == ["noqa"]
