@@ -18,6 +18,8 @@ KEY = f"ghp_{'a1B2' * 9}"
 SAID = f"{ORDERS}\n{KEY}\n"
 FLOOD = 50_000_000
 """Bytes of the log of one job."""
+_THREAD = re.compile(r"\]\(http://127\.0\.0\.1:\d+/octo-org/shop/pull/1#discussion_r\d+\)")
+"""A link of Forge's own to a thread."""
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _SHORT = OBEYS[:110]
 
@@ -44,7 +46,7 @@ def list_all_acting(story: Story, pull: PullRequest) -> list[str]:
     said: Iterable[str] = (
         each.body for each in (*story.github.comments(pull), *story.github.review_comments(pull)) if each.user is bot
     )
-    return [part for body in said for part in list_acting(_FENCE.sub("", body))]
+    return [part for body in said for part in list_acting(_THREAD.sub("", _FENCE.sub("", body)))]
 
 
 async def test_t_t1_what_an_instruction_reads_is_data(story_with_model: Story, model: ScriptedModel) -> None:
