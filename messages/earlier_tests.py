@@ -220,7 +220,7 @@ def _list_lines(earlier: EarlierTests) -> list[str]:
         if opened
         else "",
         f"{name_count(unknown, 'test tells', 'tests tell')} nothing: not passing before, or not to be loaded now."
-        if unknown
+        if unknown and not earlier.not_run
         else "",
         f"{left} left out, because their files are more than Forge runs for one change." if earlier.left_out else "",
         f"{untold} not told here, because they are more than {MOST_TOLD}." if earlier.untold else "",

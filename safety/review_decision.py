@@ -19,6 +19,7 @@ from domain.review.review import (
     Unread,
 )
 from domain.verdicts import Reason
+from safety.protected_files import runs_on_push
 
 CONCLUSIONS = {
     Decision.approve: Conclusion.success,
@@ -212,7 +213,7 @@ def _find_kind(path: str, scripts: Sequence[str]) -> tuple[str, str]:
         return _LIST
     if is_lock(path):
         return _LOCK
-    if instructs_models(path) and not is_source(path):
+    if instructs_models(path) and not is_source(path) and not runs_on_push(path):
         return _OBEYED
     return _SOURCE if path in scripts or is_program(path) else _REST
 

@@ -1,7 +1,7 @@
 """Scores the risk of a change from 0 to 100, with every part of the score named (docs/review.md, risk)."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.globs import matches
@@ -152,7 +152,7 @@ def assess(
     :param impacts: path → what the change of this file can do (:func:`safety.impact.assess_impact`).
     """
     parts = [
-        *_score_impacts(impacts or {}, {each.path for each in change.touched if each.is_only_moved}),
+        *_score_impacts(impacts or {}, {each.path: each for each in change.touched}),
         *_score_size(change, impacts or {}),
         *_score_areas(change.touched, sensitive),
         *_score_findings(findings),
@@ -190,34 +190,37 @@ def _total(parts: Sequence[RiskPart]) -> Risk:
     return Risk(score=score, level=to_level(score), parts=tuple(sorted(parts, key=lambda part: -part.points)))
 
 
-def _score_impacts(impacts: Mapping[str, Impact], moved: Collection[str]) -> Iterator[RiskPart]:
+def _score_impacts(impacts: Mapping[str, Impact], touched: Mapping[str, TouchedFile]) -> Iterator[RiskPart]:
     """What the files can do to the program, each kind named.
 
-    :param moved: files that have another name and the same content.
+    :param touched: path → the file.
     """
     acting = {path: each for path, each in impacts.items() if each.can_act}
     if acting:
         points = ACTING if Impact.behaviour in impacts.values() else 0
-        yield RiskPart(code=BEHAVIOUR, points=points, text=_describe_behaviour(acting, moved))
+        yield RiskPart(code=BEHAVIOUR, points=points, text=_describe_behaviour(acting, touched))
     for impact in dict.fromkeys(impacts.values()):
         paths = [path for path, each in impacts.items() if each is impact]
         if not impact.can_act:
             yield RiskPart(code=f"harmless.{impact.value}", points=0, text=f"{_HARMLESS[impact]}: {_list_paths(paths)}")
 
 
-def _describe_behaviour(acting: Mapping[str, Impact], moved: Collection[str]) -> str:
-    paths = {text: [path for path, each in acting.items() if _name_act(path, each, moved) == text] for text in _ACTS}
+def _describe_behaviour(acting: Mapping[str, Impact], touched: Mapping[str, TouchedFile]) -> str:
+    named = {path: _name_act(each, touched.get(path, TouchedFile(path=path))) for path, each in acting.items()}
+    paths = {text: [path for path in named if named[path] == text] for text in _ACTS}
     return ". ".join(f"{text}: {_list_paths(named)}" for text, named in paths.items() if named)
 
 
-def _name_act(path: str, impact: Impact, moved: Collection[str]) -> str:
-    if path in moved:
+def _name_act(impact: Impact, file: TouchedFile) -> str:
+    if file.is_only_moved:
         return _MOVED
     if impact is Impact.comment:
         return _COMMENT
-    if is_document(path):
+    if is_document(file.path):
         return _TEXT
-    return _TEST if is_test(path) else _PROGRAM if is_program(path) else _SETTINGS
+    if is_test(file.path):
+        return _TEST
+    return _PROGRAM if file.is_script or is_program(file.path) else _SETTINGS
 
 
 def _score_size(change: Change, impacts: Mapping[str, Impact]) -> Iterator[RiskPart]:

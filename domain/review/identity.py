@@ -356,6 +356,7 @@ class _Reader:
             self.lines.append([])
             return
         if token.kind in ("space", "comment"):
+            self.lines += [[] for _ in range(token.text.count("\n"))]  # of Python's, whose backslash ends no statement
             return
         self._end_line(token)
         if token.kind == "string":

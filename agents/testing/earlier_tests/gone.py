@@ -97,7 +97,16 @@ async def _find_removed(reader: Reader, change: Change, seen: Collection[str]) -
     before = await _list_tests(reader, old, [path for path in touched if path in base])
     after = await _list_tests(reader, new, [path for path in touched if path in head])
     fresh = [each for each in after if _key(each) not in set(map(_key, before))]
-    return [each for each in _take_away(before, after) if each.path not in seen and not find_stand_in(each, fresh)]
+    gone = (each for each in _take_away(before, after) if each.path not in seen and not find_stand_in(each, fresh))
+    known = {each.lines for each in before}
+    grown = [each for each in after if each.lines not in known]
+    return [each for each in gone if not any(_is_within(each, other) for other in grown)]
+
+
+def _is_within(test: Version, other: Version) -> bool:
+    """Whether all that a test does stands in another one."""
+    own = {line for line in test.lines if test.test.name not in line}
+    return bool(own) and own <= {*other.lines}
 
 
 async def _list_tests(reader: Reader, commit: str, paths: Collection[str]) -> list[Version]:

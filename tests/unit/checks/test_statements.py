@@ -76,3 +76,21 @@ def test_hostile_lines_take_time_in_proportion(path: str, text: str) -> None:
     began = time.process_time()
     Statements([text], path).digest(1, 1)
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("path", "before"),
+    [
+        ("a.py", "x = \\\n    1"),
+        ("a.py", "x = '''a\nb'''"),
+        ("a.py", "x = (  # a\n    1\n)"),
+        ("a.js", "x = /* a\nb */ 1"),
+        ("a.js", "x = `a\nb`"),
+    ],
+)
+def test_a_statement_of_many_lines_moves_none_of_those_behind_it(path: str, before: str) -> None:
+    behind = f"{before}\nshow(1)\nshow(2)"
+    last = behind.count("\n") + 1
+    own, around = Statements(behind.split("\n"), path).digest_lines(last, None)
+    assert own == Statements(["show(2)"], path).digest_lines(1, None)[0]
+    assert Statements(["show(1)", "show(2)"], path).digest_lines(2, None)[1][0] == around[-1]

@@ -121,6 +121,17 @@ def test_one_file_that_may_change_the_program_makes_a_change_medium() -> None:
     ]
 
 
+def test_programs_are_told_from_what_they_obey() -> None:
+    script = touch("bin/tool").model_copy(update={"is_script": True})
+    files = (script, touch("build.yml"))
+    [part] = assess(change(*files), [], impacts={each.path: Impact.behaviour for each in files}).parts
+    program, settings = part.text.split(". ")
+    assert (program, settings) == (
+        "May change what the program does: bin/tool",
+        "Changes what programs may obey, such as settings: build.yml",
+    )
+
+
 def test_findings_count_beside_what_every_change_of_behaviour_has() -> None:
     files = (touch("a.py"),)
     risk = assess(change(*files), [ERROR], impacts=assess_impact(files, READ))

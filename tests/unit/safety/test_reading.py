@@ -186,6 +186,7 @@ def test_what_becomes_of_source_that_nobody_read(then: IfUnread, decision: Decis
         ((".gitignore", "tox.ini", "tests/data/case", "fixture.json"), "4 files beside the source"),
         (("Makefile", "go.sum", "go.mod", "a.go"), "2 files of source, 1 list of dependencies and 1 lock file"),
         ((".cursor/rules/x.mdc", "LICENSE.BSD"), "1 file that agents obey and 1 file beside the source"),
+        ((".circleci/config.yml",), "1 file beside the source"),
     ],
 )
 def test_only_source_is_called_source(paths: tuple[str, ...], told: str) -> None:

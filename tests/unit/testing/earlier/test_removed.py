@@ -46,6 +46,19 @@ async def test_what_moves_or_gets_another_name_is_not_removed(earlier: Earlier) 
     assert said.not_run[0].startswith("No runner that Forge knows takes `test/a.test.ts`")
 
 
+CHECKS = [f"  expect(add({n}, 1)).toBe({n + 1});\n" for n in (1, 2)]
+ONE, TWO = (f"it('adds {n}', () => {{\n{check}}});\n" for n, check in enumerate(CHECKS, 1))
+
+
+@pytest.mark.parametrize(
+    ("after", "removed"), [(f"it('adds', () => {{\n{''.join(CHECKS)}}});\n", []), (ONE, ["adds 2"])]
+)
+async def test_what_another_test_does_now_is_not_removed(earlier: Earlier, after: str, removed: list[str]) -> None:
+    before = {"test/a.test.ts": IMPORT + ONE + TWO}
+    said = await earlier(before, {"a.ts": "export {};\n", "test/a.test.ts": IMPORT + after})
+    assert [each.name for each in said.removed] == removed
+
+
 async def test_a_test_that_ran_is_told_by_its_end_only(earlier: Earlier) -> None:
     test = "def test_{}():\n    assert {}\n\n\n"
     before = {"pytest.ini": "[pytest]\n", "tests/test_a.py": test.format("one", 1) + test.format("two", "not None")}
