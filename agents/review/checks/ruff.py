@@ -284,6 +284,8 @@ class _Run:
         return may_be and PYLINT.search("\n".join(lines)) is not None
 
     def _rate(self, entry: dict[str, Any], code: str, path: str, lines: Sequence[str]) -> Severity | None:
+        if code == "invalid-syntax" and self._settings.is_of_any_python and self._files[path].is_beyond_python_3:
+            return Severity.warning  # Python 2 may be what it is for
         if self._layer is Layer.static or code == "invalid-syntax":
             return _severity(code, _category(code))
         return ruff_security.rate(entry, path, lines, heeding=self._terms.heeding)

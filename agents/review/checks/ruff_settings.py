@@ -129,6 +129,11 @@ class RuffSettings:
     chosen: tuple[str, ...] = ()
     note: str | None = None
 
+    @property
+    def is_of_any_python(self) -> bool:
+        """Whether nothing says which Python the code is for."""
+        return format_option("target-version", NEWEST) in self.arguments
+
 
 @dataclass(frozen=True)
 class PythonProject:

@@ -172,6 +172,18 @@ async def test_syntax_newer_than_the_default_is_fine_unless_the_project_says_oth
     assert [f.rule for f in result.findings] == ["ruff/invalid-syntax"]
 
 
+@pytest.mark.parametrize(
+    ("python", "severity"), [('[project]\nrequires-python = ">=3.9"\n', Severity.error), ("", Severity.warning)]
+)
+async def test_code_of_python_2_blocks_where_the_project_names_python_3(
+    toolbox: Toolbox, python: str, severity: Severity
+) -> None:
+    old = "def show(text):\n    return text\n"
+    files: Versions = {"a.py": (old, old.replace("return", "print 'x',"))}
+    result = await check_files(toolbox, files, project={"pyproject.toml": python.encode()})
+    assert {(each.rule, each.severity) for each in result.findings} == {("ruff/invalid-syntax", severity)}
+
+
 async def test_a_base_that_could_not_be_parsed_excuses_the_rest_of_the_file(toolbox: Toolbox) -> None:
     old = "import os\nimport re\n\n\ndef f(:\n    pass\n"
     new = "import os\nimport re\n\n\ndef f():\n    return missing\n"
