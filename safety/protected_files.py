@@ -70,7 +70,7 @@ TABLE = (
     ProtectedFiles(
         "git",
         STEERS_GIT,
-        "which other repositories are fetched, and what a diff shows",
+        "how files are stored and shown, and which others are fetched",
         True,
         "it can hide the rest of the change; agents never change it, not even where a person lets them",
     ),

@@ -130,12 +130,21 @@ class _Run:
             (head, base), unformatted = await self._lint_both(), ()
         broken = {finding.path for finding in base.findings if finding.rule == SYNTAX}
         unread = frozenset(broken) | base.crashed if base.is_all else frozenset(self._files)
-        findings = (*keep_first(head.findings, SYNTAX), *unformatted)
+        findings = [*keep_first(head.findings, SYNTAX), *unformatted]
+        if self._settings.is_of_any_python:  # Python 2 may be what it is for
+            findings = [
+                each for each in findings if each.rule != SYNTAX or not self._files[each.path].is_beyond_python_3
+            ]
         problem = f"ruff crashed on {name_some(sorted(head.crashed))}." if head.crashed else None
         if not head.is_all:  # ruff does not say which files it reached
             problem = "It reported too much, so only the first findings were read."
         return ToolReport(
-            findings, base.findings, unread, read=self._list_read(head), problem=problem, note=self._settings.note
+            tuple(findings),
+            base.findings,
+            unread,
+            read=self._list_read(head),
+            problem=problem,
+            note=self._settings.note,
         )
 
     def _list_read(self, head: "_SideFindings") -> frozenset[str]:
@@ -284,8 +293,6 @@ class _Run:
         return may_be and PYLINT.search("\n".join(lines)) is not None
 
     def _rate(self, entry: dict[str, Any], code: str, path: str, lines: Sequence[str]) -> Severity | None:
-        if code == "invalid-syntax" and self._settings.is_of_any_python and self._files[path].is_beyond_python_3:
-            return Severity.warning  # Python 2 may be what it is for
         if self._layer is Layer.static or code == "invalid-syntax":
             return _severity(code, _category(code))
         return ruff_security.rate(entry, path, lines, heeding=self._terms.heeding)
