@@ -235,8 +235,9 @@ def _list_removed(earlier: EarlierTests) -> list[str]:
     named = ", ".join(f"{inline_code(each.name, 120)} ({inline_path(each.path, 160)})" for each in earlier.removed)
     rest = earlier.removed_count - len(earlier.removed)
     more = f" and {rest:,} more" if rest > 0 else ""
-    them = "it" if earlier.removed_count == 1 else "them"
-    return [f"Removes {name_count(earlier.removed_count, 'test', 'tests')}: {named}{more}; Forge did not run {them}."]
+    count = name_count(earlier.removed_count, "test of before is", "tests of before are")
+    them = ("it was", "it") if earlier.removed_count == 1 else ("they were", "them")
+    return [f"{count} not where {them[0]}, and Forge did not run {them[1]}: {named}{more}."]
 
 
 def _name(tests: Sequence[EarlierTest]) -> str:

@@ -200,7 +200,10 @@ async def test_tests_that_cannot_run_claim_nothing(story: Story, settings: str, 
     assert (check.conclusion, check.title) == ("neutral", UNTHOUGHT)
     why, removed = read_section(check).splitlines()
     assert said in why
-    assert removed == "- Removes 1 test: `test_total` (`tests/test_shop.py`); Forge did not run it."
+    assert (
+        removed
+        == "- 1 test of before is not where it was, and Forge did not run it: `test_total` (`tests/test_shop.py`)."
+    )
     assert story.gates(pull) == []
     story.pass_over(pull)
 

@@ -305,7 +305,11 @@ def _name_at(lines: Sequence[str], number: int, column: int) -> str:
 
 
 def _is_meant(code: str, message: str, lines: Sequence[str], number: int) -> bool:
-    """Whether the file expects a name to be missing, or reads an attribute, which may do something."""
+    """Whether the file expects a name to be missing, reads an attribute, which may do something, or makes a shell that
+    it need not start.
+    """
+    if code == "T100" and "InteractiveShellEmbed" in message:
+        return True
     if code == "B018":
         return _ATTRIBUTE.fullmatch(lines[number - 1]) is not None
     return (code in _OF_NAMES or _OF_PYTHON_2.search(message) is not None) and is_fallback(lines, number)

@@ -26,6 +26,9 @@ _DANGERS = {
     "secrets-inherit": Danger.needless_right,
 }
 # What people write who need no rights here; `inputs`, tags and bases are set by those who have some.
+_INJECTION = "template-injection"
+_OF_MATRIX = re.compile(r"[\s${]*matrix\.")
+"""What whoever may change the workflow decides, or its program: where no stranger starts it, that adds nothing."""
 _STRANGERS_WRITE = re.compile(
     r"github\.head_ref|github\.event\.(?:(?:issue|pull_request|comment|review|review_comment|discussion|answer)\.(?:title|body)"
     r"|pull_request\.head\.(?:ref|label|repo\.\w+)|head_commit\.(?:message|author\.\w+)|commits|pages"
@@ -150,7 +153,9 @@ def _finding(
     noted = str(primary["symbolic"]["annotation"])
     danger = _find_danger(entry["ident"], noted, is_open=(side, path) in open_ones)
     severity = _severity(entry["ident"], determined, primary["concrete"]["feature"], expression, danger)
-    if severity is None:
+    if severity is None or (
+        entry["ident"] == _INJECTION and _OF_MATRIX.match(expression) and (side, path) not in open_ones
+    ):
         return None
     last = location["end_point"]["row"] + (location["end_point"]["column"] > 0)
     rule = f"zizmor/{entry['ident']}"
@@ -213,7 +218,7 @@ def _severity(rule: str, determined: dict[str, Any], feature: str, expression: s
         return None
     worst = rule_texts.rate(danger)
     is_sure = determined["severity"] == "High" and determined["confidence"] == "High"
-    if rule == "template-injection":
+    if rule == _INJECTION:
         is_sure = is_sure and _STRANGERS_WRITE.search(expression) is not None
     theirs = Severity.error if is_sure else _SEVERITY.get(determined["severity"])
     return None if theirs is None else min(theirs, worst, key=lambda severity: severity.rank)

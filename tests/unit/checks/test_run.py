@@ -232,6 +232,14 @@ async def test_a_name_of_python_2_is_there_where_that_is_written(
     assert set(await find_by_rule(toolbox, {"a.py": (None, text)})) == rules
 
 
+EMBEDDED = "from IPython.terminal.embed import InteractiveShellEmbed\n\nshell = InteractiveShellEmbed()\n"
+
+
+@pytest.mark.parametrize(("text", "rules"), [(EMBEDDED, set[str]()), ("breakpoint()\n", {"ruff/T100"})])
+async def test_a_shell_of_ipython_need_not_be_started(toolbox: Toolbox, text: str, rules: set[str]) -> None:
+    assert set(await find_by_rule(toolbox, {"a.py": (None, text)})) == rules
+
+
 @pytest.mark.parametrize(
     ("lost", "rules"), [("a.b.c", set[str]()), ("a.get(1).b  # made", set[str]()), ("a", {"ruff/B018"})]
 )
@@ -307,6 +315,17 @@ async def test_workflows(toolbox: Toolbox) -> None:
     assert rules["zizmor/template-injection"].severity is Severity.error
     assert rules["zizmor/template-injection"].line == 10
     assert rules["zizmor/unpinned-uses"].line == 9
+
+
+@pytest.mark.parametrize("trigger", ["push", "pull_request_target"])
+async def test_a_value_of_a_matrix_is_a_danger_where_strangers_start_the_workflow(
+    toolbox: Toolbox, trigger: str
+) -> None:
+    matrix = "    strategy:\n      matrix:\n        v: ${{ fromJson(needs.b.outputs.v) }}\n    steps:\n"
+    workflow = WORKFLOW.replace("pull_request_target", trigger).replace("    steps:\n", matrix)
+    workflow = workflow.replace("github.event.pull_request.title", "matrix.v")
+    rules = await find_by_rule(toolbox, {".github/workflows/a.yml": (None, workflow)})
+    assert ("zizmor/template-injection" in rules) is (trigger == "pull_request_target")
 
 
 RIGHTS = "zizmor/excessive-permissions"

@@ -69,11 +69,17 @@ async def test_a_test_that_ran_is_told_by_its_end_only(earlier: Earlier) -> None
 async def test_five_are_named_and_the_others_counted(earlier: Earlier) -> None:
     tests = "".join(PAYS.replace("pays once", f"pays {number}") for number in range(7))
     section = render_section(await earlier({"test/a.test.ts": IMPORT + tests}, {"test/a.test.ts": None}))
-    assert "- Removes 7 tests: `pays 0` (`test/a.test.ts`), " in section
-    assert section.endswith(" and 2 more; Forge did not run them.")
+    assert (
+        "- 7 tests of before are not where they were, and Forge did not run them: `pays 0` (`test/a.test.ts`), "
+        in section
+    )
+    assert section.endswith(" and 2 more.")
 
 
 def test_the_line_names_the_test_and_its_file() -> None:
     removed = RemovedTest(name="test_pay_twice", path="tests/test_store.py")
     section = render_section(EarlierTests(removed=(removed,), removed_count=1))
-    assert "- Removes 1 test: `test_pay_twice` (`tests/test_store.py`); Forge did not run it." in section
+    assert (
+        "- 1 test of before is not where it was, and Forge did not run it: `test_pay_twice` (`tests/test_store.py`)."
+        in section
+    )
