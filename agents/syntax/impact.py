@@ -31,6 +31,14 @@ _INSTRUCTS = re.compile(
     r"\W*[a-z][\w.-]*\s*(?:=|:(?!//|:))|\W*(?:-\*-|#\s*///|\+\w|@[\w\.]+\()|(?:#+|//[/!]?|--|;+|%+|/\*+)[^\s/*#-]"
 )
 """How a line of a comment begins that more than linters obey: ``//go:build``, ``# coding: utf-8``, ``@Route(``."""
+_FOR_TOOLS = re.compile(
+    r"\\u|>>>|@ts-|\bno(?:sec|semgrep|lint|inspection)\b|\b(?:[\w-]*(?:ignore|disable|enable|suppress)[\w-]*|skip|codeql"
+    r"|lgtm|globals?|exported|knip|pragma)\b",
+    re.IGNORECASE,
+)
+"""What a comment that is no prose has where a tool obeys it: most keep it from speaking."""
+_IS_CODE_OF_RUST = re.compile(r"```|~~~|//[/!] {5}")
+"""A comment that documents by an example: ``cargo test`` runs it."""
 _IS_OUTPUT = re.compile(r"^\W*(unordered )?output:", re.IGNORECASE)
 """A comment that says what an example of Go prints: its test compares that."""
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -231,6 +239,8 @@ def find_impact(language: str, base: str | None, head: str) -> Impact:
         return Impact.behaviour
     if _list_instructions(before, language) != _list_instructions(after, language):
         return Impact.behaviour
+    if language == "python" and _list_examples(base) != _list_examples(head):
+        return Impact.behaviour
     has_same_docs = language != "python" or _read_python(base) == _read_python(head)
     is_obeyed = _has_directives(before) or _has_directives(after)
     return Impact.layout if has_same_docs and not is_obeyed else Impact.comment
@@ -287,6 +297,15 @@ def _read_python(text: str, *, is_bare: bool = False) -> str:
         return text
 
 
+def _list_examples(text: str) -> list[str]:
+    """The docstrings that show what Python prints, as doctest runs them; the text if this Python cannot read it."""
+    try:
+        nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, _DOCUMENTED))
+        return [docs for node in nodes if ">>>" in (docs := ast.get_docstring(node) or "")]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return [text]
+
+
 def _list_lines(tree: SyntaxNode) -> Iterator[list[str]]:
     """The words of each line that has any."""
     line: list[str] = []
@@ -311,8 +330,18 @@ def _list_instructions(parsed: ParsedSource, language: str) -> list[tuple[int, s
     """The lines of comments that a compiler or a program may obey."""
     lines = _list_comments(parsed)
     is_run = language == "go" and any(node.text == '"C"' for node in parsed.tree.walk())  # as a program in C
-    is_compared = language == "go" and any(_IS_OUTPUT.search(line) for _, line in lines)  # with what an example prints
-    return [each for each in lines if is_run or is_compared or _INSTRUCTS.match(each[1])]
+    example = {"go": _IS_OUTPUT, "rust": _IS_CODE_OF_RUST}.get(language)
+    is_tested = example is not None and any(example.search(line) for _, line in lines)
+    return [each for each in lines if is_run or is_tested or _INSTRUCTS.match(each[1]) or _is_for_tool(each[1])]
+
+
+def _is_for_tool(line: str) -> bool:
+    """Whether a line of a comment speaks to a tool, rather than to people."""
+    return _FOR_TOOLS.search(line) is not None and not _is_prose(line)
+
+
+def _is_prose(line: str) -> bool:
+    return is_sentence(_SIGN.sub("", line))
 
 
 def _has_directives(parsed: ParsedSource) -> bool:
@@ -321,4 +350,4 @@ def _has_directives(parsed: ParsedSource) -> bool:
     What stands between such a comment and what it is about, blank lines and other comments too, decides for some tools
     whether it counts.
     """
-    return not all(is_sentence(_SIGN.sub("", line)) for _, line in _list_comments(parsed))
+    return not all(_is_prose(line) for _, line in _list_comments(parsed))

@@ -32,9 +32,14 @@ COMMENT = [
     ("a.go", GENERATED, GENERATED.replace("// F", "// See https://example.org/a.\n//\n// F")),
     ("a.rb", RUBY, RUBY.replace("# See A::B#c", "# See A::B#d\n#\n# @param [Integer] a")),
     ("a.php", TYPED, TYPED.replace("string $a", "string|null $a it is the name")),
-    ("a.py", PYTHON, PYTHON.replace("def g():\n", 'def g():\n    """Two.\n\n    >>> g()\n    """\n')),
+    ("a.py", PYTHON, PYTHON.replace("def g():\n", 'def g():\n    """Two."""\n')),
     ("a.py", 'class A:\n    "One."\n\n    x = 1\n', 'class A:\n    """One and `a`."""\n\n    x = 1\n'),
     ("a.py", "import os  # noqa: F401\nx = f('a',\n  b)\n", 'import os  # noqa: F401\n\nx = f(\n    "a",\n    b,\n)\n'),
+]
+
+BEHAVIOUR = [
+    ("a.py", PYTHON, PYTHON.replace("def g():\n", 'def g():\n    """Two.\n\n    >>> g()\n    """\n')),
+    ("a.py", 'def g():\n    """\n    >>> g()\n    1\n    """\n', 'def g():\n    """\n    >>> g()\n    2\n    """\n'),
     ("a.js", "let a = 1;\n", "/* eslint-disable all, eqeqeq, eval */\nlet a = 1;\n"),
     ("a.py", "a = 1\n", "# pyre-ignore in all\na = 1\n"),
     ("a.ts", "// @ts-ignore\nf(a);\n", "f(a);\n"),
@@ -56,9 +61,6 @@ COMMENT = [
             ("a.js", "f(); // HERE\n"),
         )
     ),
-]
-
-BEHAVIOUR = [
     ("a.py", PYTHON, PYTHON.replace("a + 1", "a - 1")),
     ("a.py", PYTHON, PYTHON.replace("    return a + 1", "    if a:\n        a = 2\n    return a + 1")),
     ("a.py", "if a:\n    b()\n    c()\n", "if a:\n    b()\nc()\n"),  # the same words
