@@ -73,6 +73,10 @@ _ENCODING = re.compile(rb"coding[:=][ \t]*([-\w.]+)")
 _PLAIN = frozenset({"utf-8", "utf8", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1", "iso-latin-1"})
 
 
+def _is_of_python_2(text: str) -> bool:
+    return any(each.search(text) for each in (_NAMES_ERROR_IN_PYTHON_2, _PRINTS_IN_PYTHON_2))
+
+
 @dataclass(frozen=True)
 class CheckedFile:
     """One changed text file with its content at head and, where it existed, at the merge base."""
@@ -114,7 +118,11 @@ class CheckedFile:
     @property
     def is_beyond_python_3(self) -> bool:
         """Whether a file at head that does not parse is written for Python 2."""
-        return self.is_python and (self.is_of_python_2[HEAD] or _PRINTS_IN_PYTHON_2.search(self.head_text) is not None)
+        return self.is_python and _is_of_python_2(self.head_text)
+
+    def is_beyond_python_3_at(self, line: int) -> bool:
+        """Whether a line at head, from 1, has what only Python 2 reads."""
+        return _is_of_python_2("".join(self.head_lines[line - 1 : line]))
 
     @property
     def _texts(self) -> Mapping[str, str]:

@@ -104,10 +104,10 @@ def _explain_unread(files: Sequence[CheckedFile], findings: Sequence[Finding]) -
     """The files that no linter could read because they do not parse."""
     broken = {finding.path for finding in findings if finding.rule == SYNTAX}
     for file in files:
-        if file.is_beyond_python_3:
-            yield SkippedFile(path=file.path, reason=_OF_PYTHON_2)
-        elif file.path in broken:
+        if file.path in broken:
             yield SkippedFile(path=file.path, reason="ruff cannot parse it")
+        elif file.is_beyond_python_3:
+            yield SkippedFile(path=file.path, reason=_OF_PYTHON_2)
 
 
 def explain_not_compared(change: Change, dependencies: Sequence[DependencyChange] | None) -> str | None:

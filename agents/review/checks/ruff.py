@@ -130,21 +130,12 @@ class _Run:
             (head, base), unformatted = await self._lint_both(), ()
         broken = {finding.path for finding in base.findings if finding.rule == SYNTAX}
         unread = frozenset(broken) | base.crashed if base.is_all else frozenset(self._files)
-        findings = [*keep_first(head.findings, SYNTAX), *unformatted]
-        if self._settings.is_of_any_python:  # Python 2 may be what it is for
-            findings = [
-                each for each in findings if each.rule != SYNTAX or not self._files[each.path].is_beyond_python_3
-            ]
+        findings = (*keep_first(head.findings, SYNTAX), *unformatted)
         problem = f"ruff crashed on {name_some(sorted(head.crashed))}." if head.crashed else None
         if not head.is_all:  # ruff does not say which files it reached
             problem = "It reported too much, so only the first findings were read."
         return ToolReport(
-            tuple(findings),
-            base.findings,
-            unread,
-            read=self._list_read(head),
-            problem=problem,
-            note=self._settings.note,
+            findings, base.findings, unread, read=self._list_read(head), problem=problem, note=self._settings.note
         )
 
     def _list_read(self, head: "_SideFindings") -> frozenset[str]:
@@ -293,9 +284,15 @@ class _Run:
         return may_be and PYLINT.search("\n".join(lines)) is not None
 
     def _rate(self, entry: dict[str, Any], code: str, path: str, lines: Sequence[str]) -> Severity | None:
+        if code == "invalid-syntax" and self._may_be_of_python_2(path, entry["location"]["row"]):
+            return Severity.warning
         if self._layer is Layer.static or code == "invalid-syntax":
             return _severity(code, _category(code))
         return ruff_security.rate(entry, path, lines, heeding=self._terms.heeding)
+
+    def _may_be_of_python_2(self, path: str, line: int) -> bool:
+        """Whether a line has what only Python 2 reads, and nothing says that the code is for another one."""
+        return self._settings.is_of_any_python and self._files[path].is_beyond_python_3_at(line)
 
 
 def _name_at(lines: Sequence[str], number: int, column: int) -> str:

@@ -173,16 +173,21 @@ async def test_syntax_newer_than_the_default_is_fine_unless_the_project_says_oth
 
 
 @pytest.mark.parametrize(
-    ("python", "said"), [('[project]\nrequires-python = ">=3.9"\n', ["ruff/invalid-syntax"]), ("", [])]
+    ("python", "line", "severity"),
+    [
+        ('[project]\nrequires-python = ">=3.9"\n', "print 'x'", Severity.error),
+        ("", "print 'x'", Severity.warning),
+        ("", '"""\n    print a\n    """\n    (', Severity.error),
+    ],
 )
-async def test_code_of_python_2_is_a_fault_where_the_project_names_python_3(
-    toolbox: Toolbox, python: str, said: list[str]
+async def test_code_of_python_2_blocks_where_the_project_names_python_3(
+    toolbox: Toolbox, python: str, line: str, severity: Severity
 ) -> None:
     old = "def show(text):\n    return text\n"
-    files: Versions = {"a.py": (old, old.replace("return", "print 'x',"))}
+    files: Versions = {"a.py": (old, old.replace("return", f"{line}\n    return"))}
     result = await check_files(toolbox, files, project={"pyproject.toml": python.encode()})
-    assert ([each.rule for each in result.findings], result.read_by) == (said, {})
-    assert [each.reason for each in result.not_read] == ["written for Python 2, and ruff reads Python 3"]
+    assert [(each.rule, each.severity) for each in result.findings] == [("ruff/invalid-syntax", severity)]
+    assert [each.reason for each in result.not_read] == ["ruff cannot parse it"]
 
 
 async def test_a_base_that_could_not_be_parsed_excuses_the_rest_of_the_file(toolbox: Toolbox) -> None:
