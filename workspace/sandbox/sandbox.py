@@ -48,9 +48,10 @@ LANDLOCK = 2
 BUBBLEWRAP = 3
 
 _SHELL = "/bin/sh"
-_SETPRIV = shutil.which("setpriv", path=bubblewrap.PATH)  # of util-linux
 _GROUPS = range(61_184, 65_520)
 """Groups of which no file lasts: those that systemd lends to services (``DynamicUser``)."""
+_SETPRIV = shutil.which("setpriv", path=bubblewrap.PATH)
+"""That of util-linux; what busybox calls so drops to no account."""
 _lent: set[int] = set()  # groups that have a folder of this process
 _lending = threading.Lock()
 _MEGABYTE = 1 << 20
@@ -384,7 +385,7 @@ def _drop_to(account: UnixAccount | None, group: int) -> tuple[list[str], dict[s
     """
     if account is None:
         return [], {}
-    if _SETPRIV is None:
+    if _SETPRIV is None or Path(_SETPRIV).resolve().name != "setpriv":
         return [], {"user": account.uid, "group": account.gid, "extra_groups": [group]}
     return [_SETPRIV, f"--reuid={account.uid}", f"--regid={account.gid}", f"--groups={group}", "--"], {}
 

@@ -391,3 +391,15 @@ async def test_who_holds_too_much_memory_is_stopped(sandbox: Sandbox, level: int
     assert done.status is None
     assert b"Stopped: it held more than 314,572,800 bytes of memory." in done.stderr.data
     assert done.seconds < 20
+
+
+@needs_root
+@pytest.mark.parametrize("program", ["/bin/busybox", None])
+async def test_it_drops_to_its_account_without_the_setpriv_of_util_linux(
+    sandbox: Sandbox, program: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workspace.sandbox.sandbox._SETPRIV", program)
+    assert sandbox.account is not None
+    uid, gid, *groups = map(int, text(await shell(sandbox, "id -u; id -g; id -G")).split())
+    assert (uid, gid) == (sandbox.account.uid, sandbox.account.gid)
+    assert 0 not in groups
