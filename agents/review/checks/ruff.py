@@ -305,11 +305,22 @@ def _is_meant(code: str, message: str, lines: Sequence[str], number: int) -> boo
     """Whether the file expects a name to be missing, reads an attribute, which may do something, or makes a shell that
     it need not start.
     """
-    if code == "T100" and "InteractiveShellEmbed" in message:
-        return True
-    if code == "B018":
-        return _ATTRIBUTE.fullmatch(lines[number - 1]) is not None
-    return (code in _OF_NAMES or _OF_PYTHON_2.search(message) is not None) and is_fallback(lines, number)
+    match code:
+        case "T100":
+            return "InteractiveShellEmbed" in message
+        case "B018":
+            return _ATTRIBUTE.fullmatch(lines[number - 1]) is not None or is_fallback(lines, number)
+        case "F821" if not _OF_PYTHON_2.search(message):
+            return _is_probed(message, lines)
+        case _:
+            return (code in _OF_NAMES or code == "F821") and is_fallback(lines, number)
+
+
+def _is_probed(message: str, lines: Sequence[str]) -> bool:
+    """Whether a file asks by a line of its own whether a name is there, as modules do that IPython may load."""
+    name = re.search(r"`(\w+)`", message)
+    asks = re.compile(rf"\s+(?:\w+\s*=\s*)?{name[1]}\s*(?:\(\))?\s*(?:#.*)?") if name else None
+    return asks is not None and any(asks.fullmatch(line) and is_fallback(lines, at) for at, line in enumerate(lines, 1))
 
 
 def is_fallback(lines: Sequence[str], number: int) -> bool:

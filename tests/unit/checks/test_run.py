@@ -237,6 +237,16 @@ async def test_a_name_of_python_2_is_there_where_that_is_written(
     assert set(await find_by_rule(toolbox, {"a.py": (None, text)})) == rules
 
 
+@pytest.mark.parametrize(
+    ("asked", "rules"),
+    [("get_ipython  # type: ignore", set[str]()), ("shell = get_ipython()", set[str]()), ("pass", {"ruff/F821"})],
+)
+async def test_a_name_that_the_file_asks_for_is_used_behind_it(toolbox: Toolbox, asked: str, rules: set[str]) -> None:
+    text = f"def is_here():\n    try:\n        {asked}\n    except NameError:\n        return False\n"
+    text += "    shell = get_ipython().__class__\n    return shell is not None\n"
+    assert set(await find_by_rule(toolbox, {"a.py": (None, text)})) == rules
+
+
 EMBEDDED = "from IPython.terminal.embed import InteractiveShellEmbed\n\nshell = InteractiveShellEmbed()\n"
 
 
