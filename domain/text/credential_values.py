@@ -21,7 +21,7 @@ _EXAMPLE = re.compile(
     r"|mysql|guest|new|old|current|repeat|confirm(?:ed|ation)?|wrong|invalid|valid|strong|weak|empty|test(?:ing|er|s)?"
     r"|example|sample|dummy|fake|mock|demo|placeholder|redacted|hidden|masked|todo|foo|bar|baz|xxx+|real|super|default"
     r"|null|none|nil|undefined|true|false|optional|required|input|type|label|prompt|path|env|var(?:char)?|name|plain"
-    r"|stdin|bytes|bool(?:ean)?|number|object|char|any|abc(?:def)?|qwerty|12345?6?7?8?9?0?|an|my|me|it|s3|a|\d{1,3}(?![a-z\d]))[-_.]*+)++)",
+    r"|stdin|bytes|bool(?:ean)?|number|object|char|any|abc(?:d(?:ef)?)?|qwerty|12345?6?7?8?9?0?|an|my|me|it|s3|a|\d{1,3}(?![a-z\d]))[-_.]*+)++)",
     re.IGNORECASE,
 )
 _ELSEWHERE = re.compile(
@@ -39,7 +39,7 @@ def is_password(value: str) -> bool:
 _PLACEHOLDER = re.compile(
     r"change[-_ ]?(me|it|this)|replace|your|example|sample|dummy|fake|mock|test|todo|fixme|placeholder|insert|redact|"
     r"hidden|masked|secret|passw|pwd|credential|token|xxx|\*\*\*|\.\.\.|foo|bar(?!\w*\d)|baz|null|none|undefined|default|"
-    r"lorem|qwert|12345|abcdef|deadbeef|notreal|invalid|unused|supersafe|admin|postgres|guest|root|\$\{|\{\{|%\(|\$\(|"
+    r"lorem|qwert|12345|abcd1234|abcdef|deadbeef|notreal|invalid|unused|supersafe|admin|postgres|guest|root|\$\{|\{\{|%\(|\$\(|"
     r"^[$@<\[{]|^%(?:[({<\[]|[a-z]?$|.*%$)|^env[.:]|^(vault|ssm|op|sops|arn|aws-sm|kms|keyring|file|ref|enc):|^ENC\[|environ|getenv|process\.env",
     re.IGNORECASE,
 )

@@ -11,7 +11,14 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from agents.review.checks.fingerprints import add_fingerprints
-from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport, build_security_finding
+from agents.review.checks.inputs import (
+    MOST_TAKEN_IN,
+    TOO_MANY,
+    CheckedFile,
+    ToolReport,
+    build_security_finding,
+    is_test_or_document,
+)
 from agents.review.layers import CheckedChange
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
@@ -139,6 +146,9 @@ def _find_key_headers(lines: Sequence[str], added: Container[int]) -> list[JsonV
 def _finding(path: str, kind: str, line: int, mark: str) -> RawFinding:
     severity, confidence = _GUESSED.get(kind, (Severity.critical, 0.95))
     name = NAMES[kind]
+    if kind == "private-key" and is_test_or_document(path):
+        said = f"This line holds {name}. If it opens anything but tests, revoke it: it is in the history now."
+        return build_security_finding(f"secret/{kind}", Severity.warning, path, line, said, help_url=_HELP, mark=mark)
     message = (
         f"This looks like {name}. If it is real, revoke it and read it from the environment; "
         f"if not, a person with {find_role(Verb.dismiss)} access other than the author can dismiss this."

@@ -68,7 +68,9 @@ _TYPE_COMMENT = re.compile(r"#[ \t]*type:(?![ \t]*ignore\b)([^\n]+)")
 _NAME = re.compile(r"\w+")
 # From Python 3.14 on these are two kinds of errors; a variable for the error is written in lower case.
 _NAMES_ERROR_IN_PYTHON_2 = re.compile(r"^[ \t]*except[ \t]+[\w.]+[ \t]*,[ \t]*[a-z_]\w*[ \t]*:", re.MULTILINE)
-_PRINTS_IN_PYTHON_2 = re.compile(r"^[ \t]*(?:print[ \t]+(?:>>|[\"'\w])|raise[ \t]+[\w.]+[ \t]*,)", re.MULTILINE)
+_PRINTS_IN_PYTHON_2 = re.compile(
+    r"^[ \t]*(?:print[ \t]+(?:>>|[\"'\w])|raise[ \t]+[\w.\[\]()]+[ \t]*,)|\blambda[ \t]*\(", re.MULTILINE
+)
 _ENCODING = re.compile(rb"coding[:=][ \t]*([-\w.]+)")
 _PLAIN = frozenset({"utf-8", "utf8", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1", "iso-latin-1"})
 

@@ -26,7 +26,7 @@ _ERRORS = """
     unicorn/no-accessor-recursion unicorn/no-invalid-fetch-options
 """
 _WARNINGS = """
-    getter-return no-async-promise-executor no-caller no-compare-neg-zero no-cond-assign no-constant-binary-expression
+    getter-return no-async-promise-executor no-caller no-compare-neg-zero no-constant-binary-expression
     no-constant-condition no-debugger no-dupe-class-members no-dupe-else-if no-dupe-keys no-duplicate-case
     no-empty-character-class no-ex-assign no-extend-native no-func-assign no-iterator
     no-loss-of-precision no-misleading-character-class no-nonoctal-decimal-escape no-self-assign
@@ -41,7 +41,7 @@ _WARNINGS = """
     unicorn/no-invalid-remove-event-listener unicorn/no-single-promise-in-promise-methods
     node/no-exports-assign promise/no-new-statics
 """
-_REMARKS = "no-unused-vars"
+_REMARKS = "no-unused-vars no-cond-assign"
 # Only where there is JSX: elsewhere a function called `useThing` is no hook.
 _IN_JSX = """
     react/jsx-key react/jsx-no-duplicate-props react/jsx-no-undef
@@ -50,6 +50,7 @@ _IN_JSX = """
 _OPTIONS: dict[str, object] = {
     "no-constant-condition": {"checkLoops": "none"},
     "no-unused-vars": {"args": "none", "caughtErrors": "none", "ignoreRestSiblings": True, "vars": "local"},
+    "no-self-assign": {"props": False},  # a setter may do something
     "no-unused-expressions": {"allowShortCircuit": True, "allowTernary": True, "allowTaggedTemplates": True},
 }
 _DANGERS = {
@@ -59,8 +60,10 @@ _DANGERS = {
     "react/no-danger-with-children": Danger.html,
 }
 _BY_NAME = {rule.rpartition("/")[2]: danger for rule, danger in _DANGERS.items()}
-_EXPECTS = re.compile(r"\s*(?:await\s+)?(?:expect\s*\(|(?:chai\.)?should\b|[\w.()\[\]]+\.should\b)")  # of chai
-_OF_A_LITERAL = re.compile(r"^[\w.\s]*\(\s*(\"[^\"]*\"|'[^']*'|`[^`$]*`)\s*\)")
+_EXPECTS = re.compile(r"\s*(?:await\s+)?(?:expect\s*\(|(?:chai\.)?should\b|[^;\n]+\.should\b)")  # of chai
+_OF_ITS_OWN = re.compile(r"^[\w.\s]*\(\s*(\"[^\"]*\"|'[^']*'|`[^`$]*`|[\w$]+(?:\.[\w$]+)+)\s*\)")
+_MEANT_IN_TESTS = frozenset({"no-extend-native", "no-global-assign", "no-unexpected-multiline"})
+_COMPILED = re.compile(rb"_interopRequire(?:Default|Wildcard)\b|defineProperty\(exports, [\"']__esModule")
 _ERROR_NAMES = frozenset(rule.rpartition("/")[2] for rule in _ERRORS.split()) | {"jsx-no-undef", "rules-of-hooks"}
 
 
@@ -85,7 +88,8 @@ def choose_severity(name: str, source: str) -> Severity:
     if name == "no-new-func" and SENT_ITSELF.search(_find_arguments(source)):
         return rule_texts.rate(Danger.foreign_code)
     if (danger := _BY_NAME.get(name)) is not None:
-        is_own = danger is Danger.foreign_code and _OF_A_LITERAL.match(source)
+        is_own = danger is Danger.foreign_code and _OF_ITS_OWN.match(source)
+        is_own = is_own and not SENT_ITSELF.search(_find_arguments(source))
         return rule_texts.rate(Danger.own_code if is_own else danger)
     if name in _ERROR_NAMES:
         return Severity.error
@@ -103,8 +107,8 @@ def _find_arguments(source: str) -> str:
 
 
 def is_meant_in_tests(name: str, source: str) -> bool:
-    """Whether tests do on purpose what a rule finds: extend built-in objects for a while, or expect by naming."""
-    return name == "no-extend-native" or (name == "no-unused-expressions" and _EXPECTS.match(source) is not None)
+    """Whether tests do on purpose what a rule finds: alter built-in objects for a while, or expect by naming."""
+    return name in _MEANT_IN_TESTS or (name == "no-unused-expressions" and _EXPECTS.match(source) is not None)
 
 
 def choose_category(name: str) -> Category:
@@ -214,6 +218,8 @@ def _build(copy: Copy, entry: dict[str, Any]) -> RawFinding | None:
     name, source = matched[1] if matched else "other", _read(copy, span["offset"])
     if is_test(copy.file.path) and is_meant_in_tests(name, source):
         return None
+    if _COMPILED.search(copy.content[:_LONGEST_READ]):
+        return None  # a compiler wrote it
     return copies.build_finding(
         copy,
         f"oxlint/{name}",

@@ -157,6 +157,11 @@ def _remote_add(lines: Sequence[LogicalLine]) -> Iterator[tuple[LogicalLine, int
 
 _DOCKER = "https://docs.docker.com/build/building/best-practices/"
 _SHELLCHECK = "https://www.shellcheck.net/wiki/"
+_EVALUATES = r"(?:^|[;&|(]\s*|\b(?:then|do|else)\s+)\s*eval\s+[\"']?(?:[\w./-]+\s+)*"
+_EVAL = (
+    "eval runs {} as code; if any of it comes from outside, so does the code. "
+    "Call the command directly, with an array for its arguments."
+)
 _ALL: tuple[Kind, ...] = ("docker", "shell")
 
 _PIPELINES = "https://owasp.org/www-project-top-10-ci-cd-security-risks/"
@@ -224,11 +229,18 @@ TABLE: tuple[CodePattern, ...] = (
     CodePattern(
         "shell/eval-input",
         _ALL,
-        Danger.own_code,
-        "eval runs whatever the variable holds as code; if any of it comes from outside, so does the code. "
-        "Call the command directly, with an array for its arguments.",
+        Danger.command_text,
+        _EVAL.format("what it was given"),
         _SHELLCHECK + "SC2294",
-        _regex(r"(?:^|[;&|(]\s*|\b(?:then|do|else)\s+)\s*eval\s+[\"']?(?:[\w./-]+\s+)*\$(?:[\w@*]|\{(?!\w+@Q\}))"),
+        _regex(_EVALUATES + r"\$(?:[\d@*]|\{[\d@*]|\{?(?:INPUT|GITHUB)_)"),
+    ),
+    CodePattern(
+        "shell/eval-variable",
+        _ALL,
+        Danger.own_code,
+        _EVAL.format("whatever the variable holds"),
+        _SHELLCHECK + "SC2294",
+        _regex(_EVALUATES + r"\$(?!\{?(?:INPUT|GITHUB)_)(?:[A-Za-z_]|\{(?![\d@*]|\w+@Q\}))"),
     ),
     CodePattern(
         "shell/rm-empty-variable",
@@ -248,7 +260,7 @@ TABLE: tuple[CodePattern, ...] = (
         "https://wiki.debian.org/DebianRepository/UseThirdParty",
         _regex(
             r"\bapt(?:-get|itude)?\b[^|;&\n]*\s(?:--allow-unauthenticated|--force-yes|--allow-insecure-repositories)\b"
-            r"|\bdeb\s+\[[^\]]*trusted=yes|\b(?:yum|dnf)\b[^|;&\n]*\s--nogpgcheck\b|\bapk\b[^|;&\n]*\s--allow-untrusted\b"
+            r"|\bdeb\s+\[[^\]]*trusted=yes[^\]]*\]\s+(?!file:)|\b(?:yum|dnf)\b[^|;&\n]*\s--nogpgcheck\b|\bapk\b[^|;&\n]*\s--allow-untrusted\b"
         ),
     ),
     CodePattern(

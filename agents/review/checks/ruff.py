@@ -29,6 +29,7 @@ from agents.review.checks.ruff_settings import PythonProject, RuffSettings, find
 from agents.review.checks.rule_texts import build_message, name_some, shorten
 from agents.review.checks.suppressions import PYLINT
 from domain.errors import ToolError
+from domain.paths import is_test
 from domain.review.findings import Category, Fix, Layer, RawFinding, Severity
 from workspace.sandbox.sandbox import Completed
 
@@ -54,15 +55,23 @@ _BY_CATEGORY = {
     Category.correctness: _CORRECTNESS,
 }
 
-_OF_NAMES = frozenset({"F401", "F811", "PLW0127"})
+_OF_NAMES = frozenset({"F401", "F811"})
+_MOSTLY_RIGHT_ALREADY = ("B023", "F402", "YTT")  # functions run in their own round, loops hide imports in one function
 _OF_PYTHON_2 = re.compile(
-    r"Undefined name `(?:apply|basestring|buffer|cmp|coerce|execfile|file|intern|long|raw_input|reduce|reload|"
+    r"Undefined name `(?P<name>apply|basestring|buffer|cmp|coerce|execfile|file|intern|long|raw_input|reduce|reload|"
     r"unichr|unicode|xrange)`"
 )
 _ATTRIBUTE = re.compile(r"\s*[^\W\d]\w*(?:\.[^\W\d]\w*|\([^()]*\)|\[[^\[\]]*\])*\.[^\W\d]\w*\s*(?:#.*)?")
 _CLAUSE = re.compile(r"\s*(?:try|except\b.*|else|finally)\s*:")
-_EXPECTS_MISSING = re.compile(r"\s*except\b.*\b(?:ImportError|ModuleNotFoundError|NameError)\b")
+_EXPECTS_MISSING = re.compile(r"\s*except(?:\s*:|\b.*\b(?:ImportError|ModuleNotFoundError|NameError|Exception)\b)")
+_TELLS_PYTHONS_APART = re.compile(r"\bversion_info\b|\bsys\.version\b|\bPY_?[23]K?\b|\bsix\b")
+_EXPECTS_ERROR = re.compile(r"\s*(?:async\s+)?with\b.*(?:raises|Raises|suppress|warns|Warns)\w*\(")
+_DIVIDES_BY_ZERO = re.compile(r"\s*\d+\s*//?\s*0\b")
+_EXECUTES = re.compile(r"\s*exec(?:file)?\s*\(")
+_DEFINES = re.compile(r"\s*(?:async\s+def|def|class)\b")
+_COLLECTED = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
 
+_NEAR = 5  # lines
 _EVERY_FILE = "exclude=[]"
 """Without it ruff leaves out folders by their names, such as dist."""
 _NAME = re.compile(r"\w+")
@@ -130,13 +139,19 @@ class _Run:
             (head, base), unformatted = await self._lint_both(), ()
         broken = {finding.path for finding in base.findings if finding.rule == SYNTAX}
         unread = frozenset(broken) | base.crashed if base.is_all else frozenset(self._files)
-        findings = (*keep_first(head.findings, SYNTAX), *unformatted)
+        findings = (*self._drop_misread(keep_first(head.findings, SYNTAX)), *unformatted)
         problem = f"ruff crashed on {name_some(sorted(head.crashed))}." if head.crashed else None
         if not head.is_all:  # ruff does not say which files it reached
             problem = "It reported too much, so only the first findings were read."
         return ToolReport(
             findings, base.findings, unread, read=self._list_read(head), problem=problem, note=self._settings.note
         )
+
+    def _drop_misread(self, findings: Sequence[RawFinding]) -> list[RawFinding]:
+        """The findings without what rules make of a file that cannot be parsed; dangers are dangers there, too."""
+        broken = {finding.path for finding in findings if finding.rule == SYNTAX}
+        is_kept = self._layer is not Layer.static
+        return [each for each in findings if is_kept or each.rule == SYNTAX or each.path not in broken]
 
     def _list_read(self, head: "_SideFindings") -> frozenset[str]:
         broken = {finding.path for finding in head.findings if finding.rule == SYNTAX}
@@ -251,12 +266,12 @@ class _Run:
         lines = file.head_lines if side == HEAD else file.base_lines
         first, last = min(first, len(lines)), min(last, len(lines))
         category = _category(code)
-        severity = self._rate(entry, code, path, lines)
+        severity = self._rate(entry, code, path, lines, side)
         if severity is None:
             return None
         if self._is_settled(severity, lines[first - 1 : last]):
             return None
-        if (code == "F821" and file.is_of_python_2[side]) or _is_meant(code, entry["message"], lines, first):
+        if _is_meant(code, entry["message"], lines, first):
             return None
         typed = file.names_in_type_comments[side] if code == "F401" else _NOTHING
         if _name_at(lines, first, entry["location"]["column"]) in typed:
@@ -272,7 +287,7 @@ class _Run:
             path=path,
             line=first,
             end_line=last,
-            message=build_message(f"ruff/{code}", entry["message"]),
+            message=_build_message(code, entry["message"]),
             fix=fix,
             layer=self._layer,
             help_url=entry["url"],
@@ -283,8 +298,13 @@ class _Run:
         may_be = self._terms.heeding and self._layer is Layer.static and severity is not Severity.error
         return may_be and PYLINT.search("\n".join(lines)) is not None
 
-    def _rate(self, entry: dict[str, Any], code: str, path: str, lines: Sequence[str]) -> Severity | None:
+    def _rate(self, entry: dict[str, Any], code: str, path: str, lines: Sequence[str], side: str) -> Severity | None:
         if code == "invalid-syntax" and self._may_be_of_python_2(path, entry["location"]["row"]):
+            return Severity.warning
+        if code == "F821" and (self._files[path].is_of_python_2[side] or _is_given_its_names(path, lines)):
+            return None
+        is_of_python_2 = code == "F633" or (code == "F821" and _OF_PYTHON_2.search(entry["message"]) is not None)
+        if is_of_python_2 and self._settings.is_of_any_python:
             return Severity.warning
         if self._layer is Layer.static or code == "invalid-syntax":
             return _severity(code, _category(code))
@@ -301,19 +321,49 @@ def _name_at(lines: Sequence[str], number: int, column: int) -> str:
     return found[0] if found else ""
 
 
+def _build_message(code: str, said: str) -> str:
+    old = _OF_PYTHON_2.search(said) if code == "F821" else None
+    return f"Python 3 has no `{old['name']}`." if old else build_message(f"ruff/{code}", said)
+
+
+def _is_given_its_names(path: str, lines: Sequence[str]) -> bool:
+    """Whether a file is data of tests, which run it with names of theirs."""
+    return is_test(path) and not _COLLECTED.search(path) and not any(map(_DEFINES.match, lines))
+
+
 def _is_meant(code: str, message: str, lines: Sequence[str], number: int) -> bool:
-    """Whether the file expects a name to be missing, reads an attribute, which may do something, or makes a shell that
-    it need not start.
+    """Whether a file does on purpose what a rule finds: it expects a name to be missing or an error to come, reads an
+    attribute, which may do something, or makes a shell that it need not start.
     """
+    line = lines[number - 1]
     match code:
         case "T100":
             return "InteractiveShellEmbed" in message
+        case "B015":
+            return _expects_error(lines, number)
         case "B018":
-            return _ATTRIBUTE.fullmatch(lines[number - 1]) is not None or is_fallback(lines, number)
-        case "F821" if not _OF_PYTHON_2.search(message):
-            return _is_probed(message, lines)
+            is_telling = _ATTRIBUTE.fullmatch(line) is None and not _DIVIDES_BY_ZERO.match(line)
+            return not is_telling or is_fallback(lines, number) or _expects_error(lines, number)
+        case "B006":
+            return "__deepcopy__" in line
+        case "PLE0101":
+            return re.match(r"\s*return\s+super\(", line) is not None
+        case "PLW0127":
+            is_for_pythons = any(map(_TELLS_PYTHONS_APART.search, lines[max(number - _NEAR, 0) : number]))
+            return "," in line.partition("=")[0] or is_for_pythons or is_fallback(lines, number)
+        case "F821" if _OF_PYTHON_2.search(message):
+            return is_fallback(lines, number) or any(map(_TELLS_PYTHONS_APART.search, lines))
+        case "F821":
+            return any(map(_EXECUTES.match, lines[: number - 1])) or _is_probed(message, lines)
         case _:
-            return (code in _OF_NAMES or code == "F821") and is_fallback(lines, number)
+            return code in _OF_NAMES and is_fallback(lines, number)
+
+
+def _expects_error(lines: Sequence[str], number: int) -> bool:
+    """Whether a line stands directly in a block that expects an error or a warning."""
+    depth = _measure_indent(lines[number - 1])
+    above = (line for line in reversed(lines[: number - 1]) if line.strip() and _measure_indent(line) < depth)
+    return _EXPECTS_ERROR.match(next(above, "")) is not None
 
 
 def _is_probed(message: str, lines: Sequence[str]) -> bool:
@@ -425,7 +475,8 @@ def _category(code: str) -> Category:
 def _severity(code: str, category: Category) -> Severity:
     if _is_in_family(code, _ERRORS) and not _is_in_family(code, _NOT_ERRORS):
         return Severity.error
-    return Severity.info if category is Category.style else Severity.warning
+    is_hint = category is Category.style or _is_in_family(code, _MOSTLY_RIGHT_ALREADY)
+    return Severity.info if is_hint else Severity.warning
 
 
 def _is_in_family(code: str, prefixes: Sequence[str]) -> bool:

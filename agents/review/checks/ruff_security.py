@@ -13,6 +13,9 @@ from domain.review.findings import Severity
 
 _MOST_LINES = 20  # of a call
 _FURTHEST = 80  # lines back to what a name was given
+_NEAR = 4  # lines
+_DECODES = re.compile(r"b(?:16|32|64|85)decode|\ba2b_|fromhex|unhexlify|decompress|[\"']rot_?13|zlib|marshal")
+_PROTECTS = re.compile(r"(?i)passw|passphrase|\bpwd|secret|credential|token|signature|\bsign|hmac|authenticat")
 _FOREIGN = re.compile(
     r"\b(request|req|argv|input\(|raw_input\(|query_params|querystring|query_string|GET\b|POST\b|cookies?|headers|recv"
     r"|stdin|payload|form\[|form\.|body\b|user_input)"
@@ -100,15 +103,30 @@ class PythonCall:
         """Whether an expression is a parameter of the function around, or was given what comes from outside."""
         if not _NAME.match(text):
             return False
-        given = re.compile(rf"^\s*{text}\s*(?::[^=]+)?=(?!=)\s*(?P<what>.*)")
+        given, signature = self._trace(text)
+        return is_foreign(given) or re.search(rf"[(,*]\s*{text}\s*[,:=)]", signature) is not None
+
+    def is_decoded(self) -> bool:
+        """Whether the first argument is decoded where it stands, or where it got its name."""
+        given = self._trace(self.argument)[0] if _NAME.match(self.argument) else ""
+        return _DECODES.search(f"{self.argument} {given}") is not None
+
+    @property
+    def around(self) -> str:
+        """The lines around it, with the head of its function if that is near."""
+        return "\n".join(self._lines[max(self._row - 1 - _NEAR, 0) : self._row + 1])
+
+    def _trace(self, name: str) -> tuple[str, str]:
+        """What a name was given last, or the head of the function that it was not given anything in."""
+        given = re.compile(rf"^\s*{name}\s*(?::[^=]+)?=(?!=)\s*(?P<what>.*)")
         for at in range(self._row - 2, max(self._row - 2 - _FURTHEST, -1), -1):
             line = self._lines[at]
             if found := given.match(line):
-                return is_foreign(found["what"])
+                return found["what"], ""
             if re.match(r"\s*(async\s+)?def\s", line):
                 signature = "\n".join(self._lines[at : at + _MOST_LINES])
-                return re.search(rf"[(,*]\s*{text}\s*[,:=)]", signature[: _find_end(signature)]) is not None
-        return False
+                return "", signature[: _find_end(signature)]
+        return "", ""
 
 
 def _find_end(text: str, stop: str = "") -> int:
@@ -154,7 +172,7 @@ _DANGERS = {
     Danger.unchecked: "S108 S110 S313 S314 S315 S316 S317 S318 S319",
 }
 _BY_RULE = {rule: danger for danger, rules in _DANGERS.items() for rule in rules.split()}
-_GRADED = frozenset({"S102", "S301", "S302", "S307", "S506", "S602", "S605"})
+_GRADED = frozenset({"S102", "S301", "S302", "S303", "S307", "S308", "S324", "S506", "S602", "S605", "S704"})
 _UNSAFE_LOADER = re.compile(r"yaml\.load\((?!.*Loader\s*=)|\byaml\.(?:C|Full|Unsafe)?Loader\b", re.DOTALL)
 _COMMAND_LINE = re.compile(r"\bargs\s*[.\[]")  # as argparse gives it
 _SEEMS_SAFE = "seems safe"  # how ruff calls a command that is a literal
@@ -212,15 +230,21 @@ def _look_closer(danger: Danger, call: PythonCall) -> Danger | None:
             return _rate_evaluation(call)
         case Danger.own_object:
             return _rate_loading(call)
+        case Danger.html:
+            return Danger.html if _takes_from_outside(call) else Danger.own_html
+        case Danger.weak_cipher:
+            return Danger.weak_cipher if _PROTECTS.search(call.around) else Danger.weak_hash
         case _:
             return _rate_command(call)
 
 
 def _rate_evaluation(call: PythonCall) -> Danger:
     text = call.argument
-    if is_literal(text) or is_read_from_a_file(text):
+    if is_literal(text):
         return Danger.own_code
-    return Danger.foreign_code if is_foreign(text) or call.comes_from_outside(text) else Danger.own_code
+    if not is_read_from_a_file(text) and (is_foreign(text) or call.comes_from_outside(text)):
+        return Danger.foreign_code
+    return Danger.decoded_code if call.is_decoded() else Danger.own_code
 
 
 def _rate_loading(call: PythonCall) -> Danger | None:
@@ -239,4 +263,10 @@ def _rate_command(call: PythonCall) -> Danger:
     """A command that is put together here from what comes from outside is grave, and one that was sent as a whole."""
     text = call.argument
     is_given = is_put_together(text) and (call.list_from_outside() or _COMMAND_LINE.search(text) is not None)
-    return Danger.command if is_given or is_foreign(text) else Danger.command_text
+    if is_given or is_foreign(text):
+        return Danger.command
+    return Danger.command_text if is_put_together(text) or call.comes_from_outside(text) else Danger.own_command
+
+
+def _takes_from_outside(call: PythonCall) -> bool:
+    return is_foreign(call.argument) or bool(call.list_from_outside())

@@ -19,7 +19,9 @@ class Danger(StrEnum):
     sql_name = "a name put into the text of a statement of SQL"
     command = "a value put into the text of a command for a shell"
     command_text = "a command for a shell that may be put together elsewhere"
+    own_command = "a command for a shell that only the program puts together"
     foreign_code = "text from outside, evaluated as code"
+    decoded_code = "text evaluated as code that nobody can read before it is decoded"
     own_code = "text evaluated as code that may be the program's own"
     foreign_object = "objects of any class, built from data from outside"
     own_object = "objects of any class, built from a file that may be the program's own"
@@ -27,10 +29,12 @@ class Danger(StrEnum):
     open_script = "a script run from the network that anybody on the way can replace"
     remote_script = "a script run from the network"
     html = "a value put into HTML or a template as it is"
+    own_html = "HTML that may be the program's own"
     debugger = "pages that let visitors run code"
     # Others can listen, or take a name.
     unchecked_tls = "a certificate or a key of a host that nobody checks"
     weak_cipher = "a cipher, hash or protocol that can be broken"
+    weak_hash = "a hash that can be broken, where nothing says that it protects something"
     open_workflow = "a workflow that strangers can use"
     exposed_secret = "a secret that everybody can read who gets the product"
     # Files and memory.
@@ -63,7 +67,13 @@ _ERRORS = frozenset(
         Danger.overflow,
     }
 )
-_REMARKS = frozenset({Danger.exposed_port, Danger.needless_right, Danger.unchecked})
+_REMARKS = frozenset(
+    {
+        *(Danger.own_command, Danger.own_code, Danger.own_object, Danger.own_html, Danger.weak_hash),
+        *(Danger.exposed_port, Danger.needless_right, Danger.unchecked),
+    }
+)
+"""What programs mostly do for good reasons: see `tests/bench/wild/README.md`."""
 
 
 def rate(danger: Danger) -> Severity:

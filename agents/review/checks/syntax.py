@@ -1,6 +1,7 @@
 """Layer 1 for languages without a linter, and for data: whether files can still be parsed, in a warm worker."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -29,16 +30,20 @@ _NAMES = {
 }
 # Grammars that were measured on few files, or that are a version of their language behind.
 _DOUBTED = frozenset({"csharp"})
+_OF_TEMPLATES = re.compile(r"(?:^|/)(?:fixtures?|templates?|skeletons?)/", re.IGNORECASE)
+_OLD = " 8, which knows no `$text{0}` any more"
+_OF_OLD_PHP = re.compile(r"\$\w+(?:\[[^\[\]\n]*\])*\{[^{}\n]+\}")  # a letter of a text, until PHP 8
 
 
 def is_for(file: CheckedFile) -> bool:
-    """Whether the syntax of a file is checked. Samples for tests are often broken on purpose."""
+    """Whether the syntax of a file is checked. Samples for tests are often broken on purpose, or templates."""
     form, grammar = find_format(file.path), find_grammar(file.path)
     return (
         (grammar is not None or (form is not None and not is_test_or_document(file.path)))
         and not is_machine_made(file.path)
         and len(file.head) <= _LARGEST
         and "{{" not in file.path
+        and not (_OF_TEMPLATES.search(file.path) and b"<%" in file.head)
         and is_text(file)
     )
 
@@ -71,15 +76,19 @@ def _report(answers: Sequence[tuple[CheckedFile, JsonValue]], files: int, proble
 
 def _build(file: CheckedFile, fault: dict[str, Any]) -> RawFinding:
     language = find_format(file.path) or find_grammar(file.path) or ""
+    is_of_old_php = language == "php" and _OF_OLD_PHP.search(file.head_text) is not None
+    is_doubted = language in _DOUBTED or is_of_old_php or is_test_or_document(file.path)
     line = min(max(int(fault["line"]), 1), len(file.head_lines))
     return RawFinding(
         rule=SYNTAX,
         category=Category.correctness,
-        severity=Severity.warning if language in _DOUBTED or is_test_or_document(file.path) else Severity.error,
+        severity=Severity.warning if is_doubted else Severity.error,
         confidence=0.9,
         path=file.path,
         line=line,
         end_line=line,
-        message=build_message(SYNTAX, f"Syntax error in {_NAMES[language]}: {fault['text']}"),
+        message=build_message(
+            SYNTAX, f"Syntax error in {_NAMES[language]}{_OLD if is_of_old_php else ''}: {fault['text']}"
+        ),
         layer=Layer.static,
     )

@@ -25,10 +25,12 @@ _DANGERS = {
     "excessive-permissions": Danger.needless_right,
     "secrets-inherit": Danger.needless_right,
 }
-# What people write who need no rights here; `inputs`, tags and bases are set by those who have some.
 _INJECTION = "template-injection"
+_OF_WRITERS = re.compile(r"[\s${]*(?:inputs|vars|secrets|github\.(?:event\.inputs|ref_name|ref|repository|sha))\b")
+"""What those set who have rights here: who dispatches, tags or configures."""
 _OF_MATRIX = re.compile(r"[\s${]*matrix\.")
 """What whoever may change the workflow decides, or its program: where no stranger starts it, that adds nothing."""
+# What people write who need no rights here.
 _STRANGERS_WRITE = re.compile(
     r"github\.head_ref|github\.event\.(?:(?:issue|pull_request|comment|review|review_comment|discussion|answer)\.(?:title|body)"
     r"|pull_request\.head\.(?:ref|label|repo\.\w+)|head_commit\.(?:message|author\.\w+)|commits|pages"
@@ -160,7 +162,9 @@ def _finding(
     last = location["end_point"]["row"] + (location["end_point"]["column"] > 0)
     rule = f"zizmor/{entry['ident']}"
     said = _SAYS.get(danger) or f"{entry['desc'].capitalize()}: {noted}"
-    if entry["ident"] == _STRANGERS_START and runs_strangers_code(content):
+    if entry["ident"] == _STRANGERS_START and not any(map(_CHECKS_OUT_STRANGERS.search, content)):
+        severity = Severity.info
+    elif entry["ident"] == _STRANGERS_START and runs_strangers_code(content):
         severity = rule_texts.rate(Danger.open_workflow)
         said = "It checks out the code of the pull request and runs it, with the secrets and a token of this repository"
     return side, RawFinding(
@@ -219,6 +223,8 @@ def _severity(rule: str, determined: dict[str, Any], feature: str, expression: s
     worst = rule_texts.rate(danger)
     is_sure = determined["severity"] == "High" and determined["confidence"] == "High"
     if rule == _INJECTION:
+        if _OF_WRITERS.match(expression):
+            return Severity.info
         is_sure = is_sure and _STRANGERS_WRITE.search(expression) is not None
     theirs = Severity.error if is_sure else _SEVERITY.get(determined["severity"])
     return None if theirs is None else min(theirs, worst, key=lambda severity: severity.rank)

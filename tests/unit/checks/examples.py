@@ -71,8 +71,13 @@ PATTERNS: Mapping[str, Examples] = {
         good=("chmod 755 x", "chmod +x run.sh", "chmod 1777 /tmp", "echo 777", "chmod u+rwx x"),
     ),
     "shell/eval-input": Examples(
-        bad=("eval $1", 'eval "$cmd"', "if x; then eval $CMD; fi", 'eval "$@"', 'eval "sudo $command"'),
+        bad=("eval $1", 'eval "$@"', 'eval "sudo ${2}"', 'then eval "$INPUT_COMMAND"', "eval ${GITHUB_HEAD_REF}"),
+        good=('eval "$cmd"', "eval $(minikube docker-env)", "# eval $1"),
+    ),
+    "shell/eval-variable": Examples(
+        bad=('eval "$cmd"', "if x; then eval $CMD; fi", 'eval "sudo $command"', "eval ${setup}"),
         good=(
+            "eval $1",
             'eval "$(ssh-agent -s)"',
             "eval $(minikube docker-env)",
             "evaluate $x",
@@ -104,6 +109,7 @@ PATTERNS: Mapping[str, Examples] = {
             "apt-get install -y thing",
             "RUN apt-get update",
             "dnf install thing",
+            'echo "deb [ trusted=yes ] file://$folder ./" > /etc/apt/sources.list.d/own.list',
             'echo "deb [signed-by=/k] https://x /"',
         ),
     ),

@@ -28,13 +28,19 @@ GRAVE = {
     "A.cs": "class A { object F(Stream s) { return new BinaryFormatter().Deserialize(s); } }\n",
     "a.sh": "#!/bin/sh\ncurl http://site.org/install.sh | sh\n",
 }
-HARMLESS = {
+OWN = {
     "setup.py": 'exec(open("version.py").read())\n',
-    "a.py": 'def f(db, c, table):\n    return db.execute(f"SELECT * FROM {table} WHERE b = ?", [c])\n',
-    "b.py": "import pickle\n\n\ndef f():\n    return pickle.load(open('own.pickle', 'rb'))\n",
-    "c.py": "import subprocess\n\n\ndef f(command):\n    subprocess.run(command, shell=True)\n",
+    "a.py": "import pickle\n\n\ndef f():\n    return pickle.load(open('own.pickle', 'rb'))\n",
+    "b.py": "import hashlib\n\n\ndef f(text):\n    return hashlib.md5(text).hexdigest()\n",
     "a.rb": 'def f\n  class_eval("def x; @#{name}; end")\nend\n',
     "a.js": "export const all = eval('this');\n",
+    "b.js": "export const all = (timer) => eval(timer.func);\n",
+    "a.sh": '#!/bin/sh\nsetup="cd /srv"\neval "$setup"\n',
+}
+HARMLESS = {
+    "a.py": 'def f(db, c, table):\n    return db.execute(f"SELECT * FROM {table} WHERE b = ?", [c])\n',
+    "c.py": "import subprocess\n\n\ndef f(command):\n    subprocess.run(command, shell=True)\n",
+    "a.sh": '#!/bin/sh\neval "$@"\n',
     "Dockerfile": "FROM a:1\nRUN curl -fsSL https://deb.site.org/setup | bash -\n",
 }
 
@@ -45,12 +51,15 @@ async def test_injection_evaluation_unsafe_loading_and_open_scripts_block(toolbo
     assert {f.path for f in result.findings if f.severity is Severity.error} == set(GRAVE)
 
 
+@pytest.mark.parametrize(("files", "severity"), [(HARMLESS, Severity.warning), (OWN, Severity.info)])
 @pytest.mark.asyncio(loop_scope="session")
-async def test_what_honest_programs_do_is_a_warning_at_most(toolbox: Toolbox) -> None:
-    result = await check_files(toolbox, {path: (None, text) for path, text in HARMLESS.items()})
+async def test_what_honest_programs_do_is_a_warning_at_most_and_a_remark_with_what_is_their_own(
+    toolbox: Toolbox, files: dict[str, str], severity: Severity
+) -> None:
+    result = await check_files(toolbox, {path: (None, text) for path, text in files.items()})
     mine = [f for f in result.findings if f.layer is Layer.security or f.rule == "oxlint/no-eval"]
-    assert {f.severity for f in mine} == {Severity.warning}
-    assert {f.path for f in mine} == set(HARMLESS)
+    assert {f.severity for f in mine} == {severity}
+    assert {f.path for f in mine} == set(files)
 
 
 def test_no_kind_of_danger_has_a_severity_of_its_own_elsewhere() -> None:

@@ -119,25 +119,37 @@ INSECURE_PYTHON: list[tuple[str, Severity | None]] = [
     ("subprocess.run(sys.argv[1], shell=True)", Severity.error),
     ("subprocess.run(c, shell=True)", Severity.warning),  # may be put together with care
     ('subprocess.run("ls *", shell=True)', None),  # nothing comes from outside
+    ("line = '/sbin/' + NAME\n    os.popen(line)", Severity.info),
+    ("os.system(MAKE)", Severity.info),
+    ('os.system(f"black {PLACE}")', Severity.warning),
     ("os.chmod(c, 0o777)", Severity.warning),
     ("os.chmod(c, 0o770)", Severity.warning),
     ("eval(c)", Severity.error),
-    ("eval('1 + 1')", Severity.warning),
+    ("eval('1 + 1')", Severity.info),
     ("exec(c, {})", Severity.error),
-    ('exec(open("version.py").read())', Severity.warning),
-    ("code = compile(SOURCE, 'a', 'exec')\n    exec(code)", Severity.warning),
+    ('exec(open("version.py").read())', Severity.info),
+    ("code = compile(SOURCE, 'a', 'exec')\n    exec(code)", Severity.info),
+    ('exec(base64.b64decode("cHJpbnQoKQ=="))', Severity.warning),
+    ("code = bytes.fromhex(WORD)\n    exec(code)", Severity.warning),
     ("code = request.args['x']\n    eval(code)", Severity.error),
     ("pickle.loads(c)", Severity.error),
     ("pickle.loads(\n        c\n    )", Severity.error),
     ("pickle.loads(pickle.dumps(c))", None),
-    ("pickle.loads(self.cache)", Severity.warning),
-    ("yaml.load(c, Loader=OwnLoader)", Severity.warning),
+    ("pickle.loads(self.cache)", Severity.info),
+    ("yaml.load(c, Loader=OwnLoader)", Severity.info),
     ("yaml.load(c)", Severity.error),
-    ('pickle.load(open("own", "rb"))', Severity.warning),
+    ('pickle.load(open("own", "rb"))', Severity.info),
     ("yaml.load(c, Loader=yaml.Loader)", Severity.error),
     ("yaml.load(\n        c,\n        Loader=yaml.Loader,\n    )", Severity.error),
     ("yaml.load(request.data, Loader=yaml.Loader)", Severity.error),
-    ("with open('own') as f:\n        yaml.load(f, Loader=yaml.Loader)", Severity.warning),
+    ("with open('own') as f:\n        yaml.load(f, Loader=yaml.Loader)", Severity.info),
+    ("etag = hashlib.sha1(c).hexdigest()", Severity.info),
+    ("password = c\n    return hashlib.md5(password.encode())", Severity.warning),
+    ("return mark_safe(c)", Severity.warning),
+    ("return mark_safe('<p>' + request.GET['a'])", Severity.warning),
+    ("return mark_safe(self.rendered)", Severity.info),
+    ("return Markup(c)", Severity.warning),
+    ("return Markup(concat(self.stream))", Severity.info),
     ("yaml.load(c, Loader=yaml.SafeLoader)", None),
     ("tarfile.open(c).extractall()", Severity.warning),
     ("tarfile.open(c).extractall(members=c)", None),
@@ -148,7 +160,8 @@ INSECURE_PYTHON: list[tuple[str, Severity | None]] = [
 
 
 async def test_insecure_python(toolbox: Toolbox) -> None:
-    head = "import os, pickle, subprocess, sys, tarfile, urllib.request, yaml\n\n\ndef f(c, cursor):\n    "
+    head = "import base64, hashlib, os, pickle, subprocess, sys, tarfile, urllib.request, yaml\n"
+    head += "from django.utils.safestring import mark_safe\nfrom markupsafe import Markup\n\n\ndef f(c, cursor):\n    "
     files = {f"a{number}.py": (None, f"{head}{line}\n") for number, (line, _) in enumerate(INSECURE_PYTHON)}
     findings = (await check_files(toolbox, files)).findings
     for number, (line, expected) in enumerate(INSECURE_PYTHON):
@@ -245,6 +258,63 @@ async def test_a_name_that_the_file_asks_for_is_used_behind_it(toolbox: Toolbox,
     text = f"def is_here():\n    try:\n        {asked}\n    except NameError:\n        return False\n"
     text += "    shell = get_ipython().__class__\n    return shell is not None\n"
     assert set(await find_by_rule(toolbox, {"a.py": (None, text)})) == rules
+
+
+MEANT = {  # what merged changes of others had
+    "loop.py": "def f(some):\n    for one in some:\n        yield lambda: one\n",
+    "init.py": "class A(dict):\n    def __init__(self):\n        return super(A, self).__init__()\n",
+    "copied.py": "class A:\n    def __deepcopy__(self, memo={}):\n        return self\n",
+    "pair.py": "def f(a, b):\n    a, b = a, 2\n    return a, b\n",
+    "executed.py": "exec(open('version.py').read())\nprint(__version__)\n",
+    "apart.py": "import sys\n\nif sys.version_info[0] == 2:\n    text = unicode\nelse:\n    text = str\n",
+    "tried.py": "try:\n    numbers = xrange\nexcept:\n    numbers = range\n",
+    "tests/requests/one.py": 'request = {"uri": uri("/a")}\n',
+    "test_raises.py": "def test_f(raises, query):\n    with raises(ValueError):\n        query == 2\n",
+    "test_zero.py": "def bad():\n    1 / 0\n",
+    "test/a.js": "app.enabled('view cache').should.be.true;\nDate = none;\n",
+    "set.js": "if (IE) {\n  a.now = a.now;\n}\n",
+    "lib/built.js": 'Object.defineProperty(exports, "__esModule", {});\nfunction f() { try { g(); } finally { return 1; } }\n',
+    "spec/fixtures/config.rb": "class <%= @klass %>; end\n",
+    "empty.sh": '#!/bin/bash\nPGHOST= psql -d "$PGHOST"\n',
+}
+
+
+async def test_what_others_do_on_purpose_is_no_warning(toolbox: Toolbox) -> None:
+    result = await check_files(toolbox, {path: (None, text) for path, text in MEANT.items()})
+    assert [(f.path, f.rule) for f in result.findings if f.severity is not Severity.info] == []
+
+
+MISTAKEN = {
+    "pair.py": "def f(a):\n    a = a\n    return a\n",
+    "executed.py": "print(__versio__)\nexec(open('version.py').read())\n",
+    "apart.py": "import sys\n\nif sys.version_info[0] == 2:\n    text = unicod\n",
+    "tests/test_one.py": 'request = {"uri": uri("/a")}\n',
+    "tests/helper.py": 'def f():\n    return uri("/a")\n',
+    "test_raises.py": "def test_f(raises, query):\n    with raises(ValueError):\n        query()\n    query == 2\n",
+    "test/a.js": "app.enabled;\n",
+    "set.js": "let a = 1;\na = a;\nexport { a };\n",
+    "config.rb": "class <%= @klass %>; end\n",
+}
+
+
+async def test_what_only_looks_like_it_is_one(toolbox: Toolbox) -> None:
+    result = await check_files(toolbox, {path: (None, text) for path, text in MISTAKEN.items()})
+    assert {f.path for f in result.findings if f.severity is not Severity.info} == set(MISTAKEN)
+
+
+@pytest.mark.parametrize(("line", "rule"), [("print(xrange(3))", "ruff/F821"), ('print >> out, "a"', "ruff/F633")])
+async def test_what_only_python_2_has_is_said_so(toolbox: Toolbox, line: str, rule: str) -> None:
+    """As an error where something names the Python of the code, else as a warning."""
+    files: Versions = {"a.py": (None, f"import sys\n\nout = sys.stderr\n{line}\n")}
+    named = {"pyproject.toml": b'[project]\nname = "a"\nrequires-python = ">=3.11"\n'}
+    found = await find_by_rule(toolbox, files)
+    assert "Python 3" in found[rule].message and found[rule].severity is Severity.warning
+    assert (await find_by_rule(toolbox, files, project=named))[rule].severity is Severity.error
+
+
+async def test_rules_are_silent_about_a_file_that_does_not_parse(toolbox: Toolbox) -> None:
+    text = "import os\n\ntry:\n    f()\nexcept A, e:\n    pass\nexcept B, e:\n    pass\nelse g\n"
+    assert set(await find_by_rule(toolbox, {"a.py": (None, text)})) == {"ruff/invalid-syntax"}
 
 
 EMBEDDED = "from IPython.terminal.embed import InteractiveShellEmbed\n\nshell = InteractiveShellEmbed()\n"
@@ -413,7 +483,7 @@ CHECKOUT = """\
         ("      - run: npm ci\n" + CHECKOUT, Severity.warning),
         (
             CHECKOUT.replace("pull_request.head.sha", "pull_request.base.sha") + "      - run: npm ci\n",
-            Severity.warning,
+            Severity.info,  # nothing of strangers is there
         ),
         (
             CHECKOUT + "  b:\n    environment: checked\n    runs-on: ubuntu-latest\n    steps:\n      - run: npm ci\n",
@@ -438,7 +508,7 @@ async def test_javascript_in_tests_and_from_requests(toolbox: Toolbox) -> None:
     found = await find_by_rule(toolbox, {"src/a.js": (None, sent)})
     assert found["oxlint/no-new-func"].severity is Severity.error
     found = await find_by_rule(toolbox, {"src/b.js": (None, own)})
-    assert found["oxlint/no-new-func"].severity is Severity.warning
+    assert found["oxlint/no-new-func"].severity is Severity.info
     polluted = "Object.prototype.x = 1;\nexpect(f()).to.exist;\n"
     assert set(await find_by_rule(toolbox, {"test/a.test.js": (None, polluted)})) == set()
     assert set(await find_by_rule(toolbox, {"src/c.js": (None, polluted)})) == {
@@ -477,7 +547,8 @@ async def test_what_a_workflow_had_is_not_said_of_a_line_beside(
     [
         ("github.event.issue.title", Severity.error),
         ("github.head_ref", Severity.error),
-        ("github.event.inputs.version", Severity.warning),  # who may start it has rights of their own
+        ("github.event.inputs.version", Severity.info),  # who may start it has rights of their own
+        ("github.ref_name", Severity.info),
         ("github.event.release.tag_name", Severity.warning),
     ],
 )
