@@ -24,7 +24,10 @@ Some = TypeVar("Some", bound=RawFinding)
 _GONE = -1
 _NEW = -2
 _OF_PYTHON_2 = "written for Python 2, and ruff reads Python 3"
-_VERSIONED = re.compile(r"\s*(?:- )?((?:(?:uses|image): *|FROM )[\w./-]+[@:]v?\d[\d.]*)(?:[ \t]+#.*)?\s*$")
+_VERSIONED = re.compile(
+    r"\s*(?:- )?((?:(?:uses|image): *|FROM )(?P<quote>[\"']?)[\w./-]+[@:]v?\d[\d.]*(?:-[\w.-]+)?)(?P=quote)"
+    r"(?:[ \t]+#.*)?\s*$"
+)
 
 PER_FILE = 200  # of one tool
 PER_TOOL = 400
@@ -314,7 +317,7 @@ class _Gist:
             return self._otherwise
         versioned = _VERSIONED.match(self._lines[finding.line - 1])
         if versioned:
-            return re.sub(r"\d+", "0", versioned[1])
+            return re.sub(r"\d[\d.]*", "0", versioned[1])
         return self._bare[finding.line - 1].strip() or self._otherwise
 
     @cached_property

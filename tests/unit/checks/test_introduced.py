@@ -1,6 +1,7 @@
 from collections import Counter
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -103,7 +104,21 @@ def test_another_version_of_the_same_is_nothing_new() -> None:
     base, head = ["uses: a/b@v1", "uses: c/d@v1"], ["uses: a/b@v3  # newer", "uses: e/f@v1", "uses: c/d@v1.2"]
     before = [finding(line, "not pinned") for line in (1, 2)]
     now = [finding(line, "not pinned") for line in (1, 2, 3)]
-    assert [each.line for each in new(base, head, before, now)] == [2, 3]
+    assert [each.line for each in new(base, head, before, now)] == [2]
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "is_new"),
+    [
+        ('    uses: "a/b/c.yml@2.0.0"', '    uses: "a/b/c.yml@2.1.0"', False),
+        ("FROM python:3.12-slim", "FROM python:3.13-slim", False),
+        ("FROM python:3.12-slim", "FROM python:3.13-alpine", True),
+        ("  - uses: 'a/b@v1'", "  - uses: 'a/c@v1'", True),
+    ],
+)
+def test_a_version_may_be_quoted_or_have_a_kind(base: str, head: str, is_new: bool) -> None:
+    found = new([base], [head], [finding(1, "not pinned")], [finding(1, "not pinned")])
+    assert bool(found) is is_new
 
 
 def test_another_credential_is_new() -> None:
