@@ -173,7 +173,7 @@ DEPLOYMENTS = 50
 
 async def list_deployments(visit: Visit) -> Shown:
     """The deployments of a repository."""
-    past = await deployments.list_past(visit.database, repository_ids=[visit.repository.id], limit=DEPLOYMENTS)
+    past = await deployments.list_past(visit.database, visit.repository.id, DEPLOYMENTS)
     shown = {
         "running": await deployments.list_there(visit.database, visit.repository.id),
         "past": past,
