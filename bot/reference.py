@@ -145,7 +145,8 @@ _CONFIGURATION = """\
 # Configuration
 
 A repository is configured by `.github/forge.yml` on its default branch. Every key is optional; this is the whole file
-at its defaults. `forge config check` finds mistakes before a push, the dashboard shows what applies and from where.
+at its defaults. `forge config check` finds mistakes before a push; in a pull request that changes the file, `Forge /
+config` shows them on their lines, and what would change.
 
 ```yaml
 # yaml-language-server: $schema=https://YOUR-HOST/schema/forge.yml.json

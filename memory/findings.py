@@ -180,30 +180,6 @@ IS_DISMISSED = (
 """For queries about findings: the finding is dismissed in its own pull request."""
 
 
-def match_reviewed(run: type[RunRow], repository_id: Any, number: Any) -> tuple[ColumnElement[bool], ...]:
-    """For queries about runs: the run came to a verdict on this pull request.
-
-    :param run: the table, or an alias of it.
-    :param repository_id: a number, or a column; so is ``number``.
-    """
-    return (
-        run.repository_id == repository_id,
-        run.number == number,
-        run.state == RunState.completed.value,
-        run.reason == ReasonCode.none.value,
-    )
-
-
-def is_gone(later: type[RunRow], *more: ColumnElement[bool]) -> ColumnElement[bool]:
-    """For queries about findings: a later run came to a verdict on the pull request and did not find it any more.
-
-    :param later: an alias of the table of runs.
-    :param more: what holds of the later run, too.
-    """
-    reviewed = match_reviewed(later, FindingRow.repository_id, FindingRow.number)
-    return select(later.id).where(*reviewed, later.id > FindingRow.last_run, *more).exists()
-
-
 async def find_resolved(database: Database, repository_id: int, rules: Collection[str]) -> Sequence[UptakeRecord]:
     """Findings of these rules that were posted and that a later, reviewed head does not have any more.
 
@@ -211,6 +187,14 @@ async def find_resolved(database: Database, repository_id: int, rules: Collectio
     count.
     """
     last, later = aliased(RunRow), aliased(RunRow)
+    found_gone = select(later.id).where(
+        later.repository_id == FindingRow.repository_id,
+        later.number == FindingRow.number,
+        later.state == RunState.completed.value,
+        later.reason == ReasonCode.none.value,
+        later.id > FindingRow.last_run,
+        later.head_sha != last.head_sha,
+    )
     dismissed = (
         select(FeedbackRow.id)
         .where(
@@ -227,7 +211,7 @@ async def find_resolved(database: Database, repository_id: int, rules: Collectio
             FindingRow.repository_id == repository_id,
             FindingRow.content["rule"].as_string().in_(rules),
             FindingRow.posted_by.is_not(None),
-            is_gone(later, later.head_sha != last.head_sha),
+            found_gone.exists(),
             ~dismissed,
         )
     )

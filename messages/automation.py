@@ -25,11 +25,6 @@ _ALLOWS = {
 _BOUNDS = "Never without green required checks, never in forks, never a change of protected paths."
 
 
-def describe_allowed(level: int) -> str:
-    """What Forge does unasked at a level, and what it never does, as plain text."""
-    return f"{_ALLOWS[level]} {_BOUNDS}"
-
-
 def render_change(before: int, after: int, why: str) -> str:
     """One line of a check's summary."""
     return f"Automation level {before} → {after}: {escape(why)}"

@@ -290,11 +290,6 @@ def name_change(file: ChangedFile) -> str:
     return f"{flatten_redacted(file.path)}{how}"
 
 
-def render_diff(files: Iterable[ChangedFile]) -> list[str]:
-    """The diffs of text files, and the sizes of others."""
-    return [line for file in files for line in render_file(file)]
-
-
 def render_file(file: ChangedFile) -> Iterator[str]:
     """What changed in one file: lines of a unified diff, or why there are none."""
     path = flatten_redacted(file.path)

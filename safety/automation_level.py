@@ -187,35 +187,11 @@ def evaluate(facts: LadderFacts, bounds: Ladder, now: datetime) -> LadderVerdict
 class LevelMeasure:
     """One number against its limit.
 
-    :param met: whether it is within.
-    :param is_too_early: whether it is met only because there is too little to judge by.
+    :param met: whether it is within, or there is too little to judge by.
     """
 
     met: bool
     reason: Reason
-    is_too_early: bool = False
-
-
-@dataclass(frozen=True)
-class LevelWay:
-    """What keeps a repository at its level, and what leads to the next one.
-
-    :param own: the limits of its level; none at level 0.
-    :param above: the next level; None: it is the highest.
-    :param requirements: of the next level.
-    """
-
-    own: Sequence[LevelMeasure]
-    above: int | None = None
-    requirements: Sequence[LevelMeasure] = ()
-
-
-def measure_way(facts: LadderFacts) -> LevelWay:
-    """Measures a repository against its own level and the next, whatever the configuration allows."""
-    own, above = _measure_limits(facts, facts.level), facts.level + 1
-    if above > HIGHEST:
-        return LevelWay(own)
-    return LevelWay(own, above, _measure_requirements(facts, above))
 
 
 def approval_rate(decisions: Sequence[bool]) -> float:
@@ -338,7 +314,7 @@ def _measure_false_positives(
     if is_too_early:
         text += f" (not counted yet: that begins with {ENOUGH} runs)"
     reason = _reason("false_positives", text, percent, row.false_positives)
-    return LevelMeasure(is_too_early or is_within, reason, is_too_early=is_too_early)
+    return LevelMeasure(is_too_early or is_within, reason)
 
 
 def _measure_missed(row: LevelRequirements, missed: Sequence[datetime]) -> LevelMeasure:

@@ -270,13 +270,9 @@ class Simulator:
         permissions: Mapping[str, str] | None = None,
         repositories: Sequence[Repository] | None = None,
         days: int = 90,
-        value: str = "",
     ) -> str:
-        """A person's own token: a classic one, or with `permissions` a fine-grained one for these repositories.
-
-        `value`: what it is, where somebody has to type it.
-        """
-        token = self.world.new_token("github_pat_" if permissions else "ghp_", timedelta(days=days), value)
+        """A person's own token: a classic one, or with `permissions` a fine-grained one for these repositories."""
+        token = self.world.new_token("github_pat_" if permissions else "ghp_", timedelta(days=days))
         token.user, token.permissions = user.account, dict(permissions or {})
         token.repository_ids = None if repositories is None else {repository.id for repository in repositories}
         return token.value

@@ -595,8 +595,8 @@ class World:
     def all_pulls(self) -> list[PullRequest]:
         return [pull for repository in self.repositories.values() for pull in repository.pulls()]
 
-    def new_token(self, prefix: str, lifetime: timedelta, value: str = "") -> Token:
-        value = value or prefix + secrets.token_urlsafe(60).replace("-", "A").replace("_", "B")
+    def new_token(self, prefix: str, lifetime: timedelta) -> Token:
+        value = prefix + secrets.token_urlsafe(60).replace("-", "A").replace("_", "B")
         token = Token(value, self.now() + lifetime)
         self.tokens[token.value] = token
         return token

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from bot import current_database
-from bot.cli import checkpoints as work
 from bot.cli.lookup import find_run
 from bot.cli.output import print_lines, print_table
 from bot.cli.process import run
@@ -38,38 +37,9 @@ def runs_command(
     events: Annotated[
         str | None, typer.Option(metavar="RUN", help="List the events of this run: its id or its end.")
     ] = None,
-    timeline: Annotated[
-        str | None,
-        typer.Option("--checkpoints", metavar="RUN", help="List what this run's agents kept: its id or its end."),
-    ] = None,
-    checkpoint: Annotated[
-        str | None, typer.Option(metavar="C-ID", help="Show a checkpoint, and its diff since the base.")
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option(metavar="C-ID", help="With --checkpoint: the diff since this one.")
-    ] = None,
-    rollback: Annotated[
-        str | None, typer.Option(metavar="C-ID", help="Take the work back to a checkpoint, as `/forge rollback` does.")
-    ] = None,
-    file: Annotated[
-        list[str] | None, typer.Option(metavar="PATH", help="With --rollback: only this file; may be repeated.")
-    ] = None,
 ) -> None:
-    """List the latest runs, the events of one, or what its agents kept of their work."""
-    if sum(each is not None for each in (events, timeline, checkpoint, rollback)) > 1:
-        raise typer.BadParameter("Choose one of --events, --checkpoints, --checkpoint and --rollback.")
-    if since is not None and checkpoint is None:
-        raise typer.BadParameter("--since needs --checkpoint.")
-    if file and rollback is None:
-        raise typer.BadParameter("--file needs --rollback.")
-    if timeline is not None:
-        run(lambda settings: work.show_timeline(settings, timeline))
-    elif checkpoint is not None:
-        run(lambda settings: work.show_one(settings, checkpoint, since))
-    elif rollback is not None:
-        run(lambda settings: work.roll_back(settings, rollback, file or ()))
-    else:
-        run(lambda settings: show_runs(settings, state, limit, events))
+    """List the latest runs, or the events of one."""
+    run(lambda settings: show_runs(settings, state, limit, events))
 
 
 @commands.command("deliveries")

@@ -12,19 +12,12 @@ commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @commands.command()
-def serve(
-    workers: Annotated[
-        int, typer.Option(min=0, max=64, help="Processes that do work beside this one, and end with it.")
-    ] = 0,
-) -> None:
+def serve() -> None:
     """Accept webhooks and do the work. Without a GitHub App, first show a page that sets one up, as `setup` does."""
     from bot.cli.process import announce_start
-    from bot.current_database import require_shared_database
     from bot.settings import lacks_app, load, load_installation
 
     announce_start(load_installation if lacks_app() else load)
-    if workers:  # said before anybody registers an App
-        require_shared_database(load_installation().database_url, "`forge serve --workers`")
     from bot.cli import serve as serving
     from bot.cli import setup as first_run
     from bot.cli.process import run_app
@@ -32,7 +25,7 @@ def serve(
 
     held = HeldPort()
     if first_run.complete(held):
-        run_app(lambda settings: serving.serve(settings, workers, held))
+        run_app(lambda settings: serving.serve(settings, held))
 
 
 @commands.command()
@@ -62,7 +55,7 @@ def setup(
 
 
 @commands.command()
-def worker(attached: Annotated[bool, typer.Option("--attached", hidden=True)] = False) -> None:
+def worker() -> None:
     """Do work only, without webhooks, beside other processes on the same database. Serves health and metrics, too."""
     from bot.cli.process import announce_start
     from bot.settings import load
@@ -71,7 +64,7 @@ def worker(attached: Annotated[bool, typer.Option("--attached", hidden=True)] = 
     from bot.cli import serve as serving
     from bot.cli.process import run_app
 
-    run_app(lambda settings: serving.work(settings, is_attached=attached))
+    run_app(serving.work)
 
 
 @commands.command()

@@ -1,4 +1,4 @@
-"""The pages of figures, with pictures of them: costs with budgets and breakers, metrics, deployments, and the level."""
+"""The pages of figures, with pictures of them: costs with budgets and breakers, metrics, and deployments."""
 
 import base64
 import sys
@@ -8,7 +8,6 @@ from datetime import timedelta
 from functools import cache, lru_cache, partial
 from typing import Any
 
-from bot.dashboard.configuration import load_configuration
 from bot.dashboard.visit import Page, Shown, Visit
 from domain.money import MICRO
 from domain.runs.metrics import WEEK, Measure, Series, find_end_of_day
@@ -17,14 +16,10 @@ from memory import reservations
 from memory.deployments import deployments
 from memory.reports import costs, metrics
 from memory.reports.costs import RunCost
-from memory.reports.pages import list_level_changes
-from memory.repositories import automation_level, budgets
-from messages.audit import describe_event, format_value
-from messages.automation import describe_allowed
+from memory.repositories import budgets
+from messages.audit import format_value
 from pipeline.config import loading
 from pipeline.publishing.instructions import name_runs
-from safety.allowed_actions import NAMES
-from safety.automation_level import cap_level, measure_way
 from safety.call_admission import cap_limits, limits_of
 
 _KEPT = 1024  # pictures; each is some ten kilobytes
@@ -178,35 +173,13 @@ DEPLOYMENTS = 50
 
 async def list_deployments(visit: Visit) -> Shown:
     """The deployments of a repository."""
-    past = await deployments.list_past(visit.database, repository_ids=[visit.repository.id], limit=DEPLOYMENTS)
+    past = await deployments.list_past(visit.database, visit.repository.id, DEPLOYMENTS)
     shown = {
         "running": await deployments.list_there(visit.database, visit.repository.id),
         "past": past,
         "most": DEPLOYMENTS,
     }
     return Page("deployments.html", "Deployments", shown)
-
-
-CHANGES = 50
-"""Changes of the level on the page, the newest ones."""
-
-
-async def show_level(visit: Visit) -> Shown:
-    """The level of a repository."""
-    bounds = (await load_configuration(visit)).ladder
-    facts = await automation_level.load_facts(visit.database, visit.repository.id)
-    level = cap_level(facts.level, bounds)
-    changes = await list_level_changes(visit.database, visit.repository.id, CHANGES)
-    shown = {
-        "level": level,
-        "name": NAMES[level],
-        "allows": describe_allowed(level),
-        "bounds": bounds,
-        "facts": facts,
-        "way": measure_way(facts),
-        "changes": [(event, describe_event(event)) for event in changes],
-    }
-    return Page("level.html", "Automation level", shown)
 
 
 @dataclass(frozen=True)

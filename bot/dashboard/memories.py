@@ -1,11 +1,10 @@
-"""The pages of memories: list, search, export, one with what it mutes, and the forms that add, correct, archive one."""
+"""The pages of memories: list, search, export, one with its history, and the forms that add, correct, archive one."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.dashboard.authority import GitHubSilent
-from bot.dashboard.runs import show_listed
 from bot.dashboard.visit import Download, NotHere, Page, SeeOther, Shown, Visit
 from domain.errors import CodeHostError
 from domain.memories import (
@@ -24,16 +23,14 @@ from domain.verbs import Verb
 from memory.learned import catalogue, memories
 from memory.learned.catalogue import CatalogueEntry, MemoryKeeper, Recall
 from memory.learned.memory_file import is_from_file
-from memory.reports import finding_pages, memory_pages
-from memory.reports.memory_pages import MemoryFilter, MutedCount
+from memory.reports import memory_pages
+from memory.reports.memory_pages import MemoryFilter
 from messages.memory_file import OUTCOMES, USES, describe_memory_event
 from pipeline.verdicts.dismissal import forget_memory
 from pipeline.verdicts.suppression import load_memory_settings
 
 LISTED = 50
 """Memories on one page, and the most that a search finds."""
-MUTED = 50
-"""Findings that the page of a memory lists."""
 RECALLED = 30
 """Recalls that the page of a memory lists, the latest in its own repository."""
 EDITOR = "write"
@@ -58,14 +55,12 @@ class MemoryShown:
 
     :param confidence: now, from 0 to 1.
     :param uses: such as ``2× helped``.
-    :param muted: findings that it keeps from being raised.
     """
 
     entry: CatalogueEntry
     address: str
     confidence: float
     uses: Sequence[str]
-    muted: MutedCount
 
     @property
     def memory(self) -> Memory:
@@ -85,7 +80,7 @@ async def list_memories(visit: Visit) -> Shown:
         around = visit.link_pages(page.newer, page.older, "memories", **kept)
         found = page.items
     shown = {
-        "listed": await _show_all(visit, found),
+        "listed": [_show(visit, each) for each in found],
         "kinds": list(MemoryKind),
         "wanted": wanted,
         "asked": asked,
@@ -97,7 +92,7 @@ async def list_memories(visit: Visit) -> Shown:
 
 
 async def show_memory(visit: Visit) -> Shown:
-    """One memory: what it says, who taught it, what came of it, what it mutes."""
+    """One memory: what it says, who taught it, and what came of it."""
     return await render_memory(visit, await find_memory(visit), done=_DONE.get(visit.query.get("done", ""), ""))
 
 
@@ -118,15 +113,12 @@ async def render_memory(
     :param status: HTTP status if there are mistakes.
     """
     history = await catalogue.load_history(visit.database, memory)
-    muted = await finding_pages.list_muted_by(visit.database, visit.repository.id, memory.id, MUTED)
-    [entry] = await _show_all(visit, [history.entry])
     shown = {
-        "shown": entry,
+        "shown": _show(visit, history.entry),
         "source": locate_source(visit, memory),
-        "taught": [(each, visit.address("findings", each.number, each.finding)) for each in history.dismissals],
+        "taught": [(each, visit.on_github("pull", each.number)) for each in history.dismissals],
         "events": _list_events(history),
         "recalls": _list_recalls(visit, history),
-        "muted": [show_listed(visit, each) for each in muted],
         "done": done,
         "mistakes": mistakes,
         "typed": typed or memory,
@@ -176,16 +168,10 @@ def locate_source(visit: Visit, memory: Memory) -> str:
     return ""
 
 
-async def _show_all(visit: Visit, entries: Sequence[CatalogueEntry]) -> Sequence[MemoryShown]:
-    ids = [each.memory.id for each in entries]
-    muted = await memory_pages.count_muted(visit.database, visit.repository.id, ids)
-    return [_show(visit, each, muted.get(each.memory.id, MutedCount())) for each in entries]
-
-
-def _show(visit: Visit, entry: CatalogueEntry, muted: MutedCount) -> MemoryShown:
+def _show(visit: Visit, entry: CatalogueEntry) -> MemoryShown:
     uses = [f"{count}× {USES.get(use, use)}" for use, count in sorted(entry.uses.items())]
     confidence = compute_confidence(entry.memory, visit.now)
-    return MemoryShown(entry, visit.address("memories", entry.memory.short_id), confidence, uses, muted)
+    return MemoryShown(entry, visit.address("memories", entry.memory.short_id), confidence, uses)
 
 
 def _list_recalls(visit: Visit, history: catalogue.MemoryHistory) -> Sequence[tuple[Recall, str]]:

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import structlog
 from aiohttp import web
 
-from bot.dashboard import audit, checkpoints, configuration, figures, memories, overview, runs
+from bot.dashboard import audit, checkpoints, figures, memories, overview, runs
 from bot.dashboard.authority import GitHubSilent, ReadableRepository, find_readable
 from bot.dashboard.cookies import FIELD, Cookies, digest, make_form_token, read_form, read_own_fields
 from bot.dashboard.sign_in import SignInPages, find_own_origin, make_cookies
@@ -314,8 +314,6 @@ PAGES: Sequence[RepositoryPage] = (
     RepositoryPage("runs/{run}/timeline", runs.show_timeline),
     RepositoryPage("runs/{run}/checkpoints", checkpoints.list_checkpoints, least=checkpoints.LEAST),
     RepositoryPage("runs/{run}/checkpoints/{checkpoint}", checkpoints.show_checkpoint, least=checkpoints.LEAST),
-    RepositoryPage("findings", runs.list_findings, tab="Findings"),
-    RepositoryPage("findings/{number}/{finding}", runs.show_finding),
     RepositoryPage("memories", memories.list_memories, tab="Memories"),
     RepositoryPage("memories/new", memories.offer_form, least=memories.EDITOR),
     RepositoryPage("memories/export", memories.export_memories),
@@ -324,10 +322,8 @@ PAGES: Sequence[RepositoryPage] = (
     RepositoryPage("metrics", figures.show_metrics, tab="Metrics"),
     RepositoryPage("gates", overview.list_gates, tab="Gates"),
     RepositoryPage("deployments", figures.list_deployments, tab="Deployments"),
-    RepositoryPage("level", figures.show_level, tab="Level"),
     RepositoryPage("audit", audit.show_audit, least=audit.LEAST, tab="Audit"),
     RepositoryPage("audit/export/{form}", audit.export_audit, least=audit.LEAST),
-    RepositoryPage("configuration", configuration.show_configuration, tab="Configuration"),
 )
 ACTIONS: Sequence[RepositoryAction] = (
     RepositoryAction("memories/new", memories.add, least="read"),

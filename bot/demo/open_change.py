@@ -60,11 +60,15 @@ class Refunds(TestCase):
         self.assertEqual(refund(Decimal(10), 5), 5)
 """,
 }
+_UNKNOWN = (
+    "No model is connected: a script plays one, and it knows only what is reviewed here. "
+    "`forge demo --stay --model PROVIDER:NAME` puts a model behind it that does what you write."
+)
 _LINE = PUSH[PATH].splitlines().index(_FLAW) + 1
 
 
 def script_answers(model: ScriptedModel) -> None:
-    """Script what the model says of the change, as long as it has the flaw, and the test that shows it."""
+    """Script what the model says of the flaw while it is there, the test that shows it, and the answer to a visitor."""
     claim: dict[str, JsonValue] = {
         "rule": "model/logic-error",
         "path": PATH,
@@ -79,3 +83,5 @@ def script_answers(model: ScriptedModel) -> None:
     }
     model.when(_FLAW.strip(), {"findings": [claim]})
     model.when(f"\n{PATH}:{_LINE} {claim['rule']}: ", {"test": _SHOWS, "promise": f'"""{_PROMISE}"""'})
+    # the last one, as it goes before the others: the change is shown with an instruction, too
+    model.when("== instruction by", {"plan": None, "questions": [_UNKNOWN]})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rich.markup import escape
 
-from bot.demo import open_change, parcel_issue, playground, project, rates_staging
+from bot.demo import open_change, parcel_issue, project, rates_staging
 from bot.demo.driver import DemoDriver, describe_thread, parse_finding, strip_html
 from bot.demo.rates_staging import run_service
 from bot.settings import Settings
@@ -15,9 +15,6 @@ from messages import tests as test_texts
 from simulator import Simulator, User
 from simulator.gitstore import FileContent
 from simulator.state import CheckRun, PullRequest, Repository
-
-PASSWORD = "demo"
-"""With which the author pushes to the playground."""
 
 _MENDED = ("failure", "success")
 
@@ -276,22 +273,6 @@ async def play_open_change(stage: DemoDriver, cast: Cast) -> PullRequest:
     pull = await _propose(stage, cast, open_change.TITLE, open_change.BODY, open_change.PUSH)
     stage.show_review(pull)
     return pull
-
-
-async def open_playground(github: Simulator) -> list[PullRequest]:
-    """Another project, with a pull request for each of the open tasks; Forge waits there until it is asked."""
-    repository = github.create_repository(playground.REPOSITORY, commits=playground.HISTORY)
-    github.install(repository)
-    author = github.user("author")
-    github.grant(repository, author, "write")
-    github.personal_token(author, value=PASSWORD)
-    github.grant(repository, github.user("maintainer"), "maintain")
-    opened: list[PullRequest] = []
-    for each in playground.OPEN_TASKS:
-        await author.push(repository, each.branch, each.files, each.title, base="main")
-        opened.append(await author.open_pull_request(repository, each.branch, title=each.title, body=each.body))
-    await author.push(repository, "main", playground.MOVED.files, playground.MOVED.message)
-    return opened
 
 
 async def _propose(

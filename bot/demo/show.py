@@ -1,12 +1,11 @@
-"""Runs the demo: plays its scenes and its builds with a real Forge on a simulated GitHub."""
+"""Runs the demo: plays its scenes with a real Forge on a simulated GitHub."""
 
 import asyncio
 import re
 import tempfile
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from pydantic import JsonValue, SecretStr
@@ -16,23 +15,16 @@ from rich.markup import escape
 from agents.llm.models import Models, ModelTier, Unusable
 from agents.llm.scripted import ScriptedModel
 from bot.app import Forge, forge
-from bot.demo import open_change, parcel_issue, playground, project, scenes
+from bot.demo import open_change, parcel_issue, project, scenes
 from bot.demo.driver import DemoDriver, report_promises
+from bot.demo.scenes import Cast
 from bot.outbound import Allowance
 from bot.server import serve
 from bot.settings import Settings
 from domain.errors import ConfigurationError
 from simulator import Simulator
 from simulator.gitstore import FileContent
-from simulator.state import Issue, PullRequest, Repository, WorkflowRun
-from workspace.checkout import check_out
-from workspace.git import Git
-from workspace.objects import Objects
-from workspace.sandbox.sandbox import Sandbox
-
-_LOOK = 0.3  # seconds between two looks at the heads
-_JOB_SECONDS = 60.0  # seconds that a job may take
-
+from simulator.state import Issue, PullRequest
 
 _SECRET = "demo-webhook-secret"
 _PATIENCE = 180.0  # seconds one step may take on a busy machine
@@ -64,14 +56,16 @@ async def run(
     started = time.monotonic()
     async with _github_and_forge(console, model) as (github, running):
         stage = DemoDriver(console, github, patience, details or Console(quiet=True), stays=stopped is not None)
+        cast, fresh = scenes.create_cast(github), None
         try:
-            good, fresh = (True, None) if model else await _play(stage, running.settings, second_push)
+            good = model is not None or await _play(stage, cast, running.settings, second_push)
+            fresh = await scenes.play_open_change(stage, cast) if stage.stays else None
         except TimeoutError as error:
             console.print(f"[red]{escape(str(error))}[/]")
-            good, fresh = False, None
+            good = False
         took = time.monotonic() - started
         if stopped is not None:
-            await _stay(stage, fresh, running.services.toolbox.sandbox, stopped())
+            await _stay(stage, fresh, stopped())
     console.print(_tell_end(good, took, None if stopped is None else time.monotonic() - started, model), soft_wrap=True)
     if stopped is None:
         more = "With --stay, a pull request and the dashboard stay open for a browser; --verbose shows every comment."
@@ -95,46 +89,33 @@ def _tell_end(good: bool, took: float, stayed: float | None, model: str | None) 
     return f"{stopped}{told}Nothing was kept."
 
 
-async def _play(
-    stage: DemoDriver, settings: Settings, second_push: Mapping[str, FileContent]
-) -> tuple[bool, PullRequest | None]:
-    """Play the scenes; whether every promise was kept, and the pull request that is left open."""
-    cast = scenes.create_cast(stage.github)
+async def _play(stage: DemoDriver, cast: Cast, settings: Settings, second_push: Mapping[str, FileContent]) -> bool:
+    """Play the scenes; whether every promise was kept."""
     good = report_promises(stage.console, await scenes.play_review(stage, cast, second_push))
     good = report_promises(stage.console, await scenes.play_gate(stage, cast, settings)) and good
     good = report_promises(stage.console, await scenes.play_learning(stage, cast)) and good
     good = report_promises(stage.console, await scenes.play_issue(stage, cast)) and good
-    good = report_promises(stage.console, await scenes.play_deployment(stage, cast)) and good
-    return good, await scenes.play_open_change(stage, cast) if stage.stays else None
+    return report_promises(stage.console, await scenes.play_deployment(stage, cast)) and good
 
 
-async def _stay(stage: DemoDriver, fresh: PullRequest | None, sandbox: Sandbox, stopped: asyncio.Event) -> None:
-    """Leave something to play with, say where everything is, and wait.
+async def _stay(stage: DemoDriver, fresh: PullRequest | None, stopped: asyncio.Event) -> None:
+    """Say where everything is, and wait.
 
     :param fresh: a pull request that was reviewed and is open.
     """
     github, forge = stage.github, (stage.github.webhook_url or "").removesuffix("/webhook")
-    pulls = await scenes.open_playground(github)
     stage.step("Open it in a browser, and choose at the top who you are: author, maintainer or stranger")
     if fresh is not None:
         stage.point_to("A pull request with findings, for its author", _locate(github, fresh))
-    for each, pull in zip(playground.OPEN_TASKS, pulls, strict=True):
-        stage.point_to(f"One that {each.shows}: comment {each.ask} there, as its author", _locate(github, pull))
-    project = pulls[0].repository.full_name
-    stage.point_to("A pull request of your own: edit a file there", f"{github.url}/{project}")
-    clone = f"{github.url.replace('://', f'://author:{scenes.PASSWORD}@')}/{project}.git"
-    stage.point_to("Or push a branch as its author, then open it under Branches there; git clone", clone)
+    stage.point_to("A pull request of your own: edit a file there", f"{github.url}/{project.REPOSITORY}")
     stage.point_to("Forge's dashboard, signed in as whom you chose", f"{forge}/dashboard/to-github")
     stage.point_to("Everything else", github.url)
-    shown = [fresh, *pulls]
     for repository in github.world.repositories.values():
         for issue in repository.issues.values():
-            if issue not in shown:
+            if issue is not fresh:
                 stage.point_to(f"  #{issue.number} {issue.title}", _locate(github, issue))
     stage.console.print("Write /forge help in a comment for what else there is. Press Ctrl-C to stop.")
-    builds = Builds(github, pulls[0].repository, sandbox, playground.WORKFLOW, playground.JOBS)
-    async with builds.run():
-        await stopped.wait()
+    await stopped.wait()
 
 
 def _locate(github: Simulator, issue: Issue) -> str:
@@ -202,7 +183,6 @@ def _build_model() -> ScriptedModel:
     model.when("== your test", {"declined": "It would need the server of a carrier."})
     parcel_issue.script_answers(model)
     open_change.script_answers(model)
-    playground.script_answers(model)
     return model
 
 
@@ -226,64 +206,3 @@ def _report_flaw(content: str) -> dict[str, JsonValue]:
 def _report_resolved(content: str) -> dict[str, JsonValue]:
     names = dict.fromkeys(_EARLIER.findall(content))
     return {"findings": [], "earlier": [{"id": name, "gone": True} for name in names]}
-
-
-@dataclass(frozen=True)
-class Builds:
-    """The workflow of one repository.
-
-    :param jobs: the command line of each job, by name.
-    """
-
-    github: Simulator
-    repository: Repository
-    sandbox: Sandbox
-    name: str
-    jobs: Mapping[str, str]
-
-    @asynccontextmanager
-    async def run(self) -> AsyncGenerator[None]:
-        """Build every new head until the end of the context."""
-        watching = asyncio.create_task(self._watch())
-        try:
-            yield
-        finally:
-            watching.cancel()
-            with suppress(asyncio.CancelledError):
-                await watching
-
-    async def _watch(self) -> None:
-        while True:
-            self._begin()
-            for each in self.repository.workflow_runs:
-                if each.status != "completed":
-                    await self._finish(each)
-            await asyncio.sleep(_LOOK)
-
-    def _begin(self) -> None:
-        """A run for each head that has none; the base comes first, as others are compared with it."""
-        git, opened = self.repository.git, (each for each in self.repository.pulls() if each.state == "open")
-        heads = {git.branch(self.repository.default_branch): "push"}
-        heads |= {each.head_sha: "pull_request" for each in opened if each.head_repository is each.repository}
-        built = {each.head_sha for each in self.repository.workflow_runs}
-        for sha, event in heads.items():
-            if sha is not None and sha not in built:
-                waiting = dict.fromkeys(self.jobs, (None, ""))
-                self.github.run_workflow(self.repository, sha, self.name, waiting, event=event)
-
-    async def _finish(self, run: WorkflowRun) -> None:
-        """Run what has not ended of its newest attempt."""
-        over = {
-            each.check.name for each in run.jobs if each.attempt == run.run_attempt and each.check.status == "completed"
-        }
-        for name in [each for each in self.jobs if each not in over]:
-            self.github.advance_workflow(run, {name: await self._build(run.head_sha, self.jobs[name])})
-
-    async def _build(self, sha: str, line: str) -> tuple[str, str]:
-        """A job's conclusion, and what it printed."""
-        objects = Objects(Git(self.repository.git.path))
-        async with check_out(objects, sha, self.sandbox) as checkout:
-            done = await checkout.run(("sh", "-c", f"{line} 2>&1"), seconds=_JOB_SECONDS)
-        end = "" if done.status == 0 else f"##[error]Process completed with exit code {done.status}.\n"
-        log = f"##[group]Run {line}\n##[endgroup]\n{done.stdout.data.decode(errors='replace')}{end}"
-        return ("failure" if end else "success"), log

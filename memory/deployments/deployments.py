@@ -30,44 +30,26 @@ _THERE = [state.value for state in DeploymentState if state.is_there]
 
 @dataclass(frozen=True)
 class PastDeployment:
-    """A deployment, and the repository's name when it was ordered.
+    """A deployment.
 
     :param steps: that were rolled out, in order.
     """
 
     deployment: Deployment
-    repository: str
     steps: Sequence[Step] = ()
 
 
-async def list_past(
-    database: Database,
-    *,
-    repository_ids: Sequence[int] | None = None,
-    environment: str | None = None,
-    ending: str = "",
-    limit: int = 20,
-) -> Sequence[PastDeployment]:
-    """The latest deployments, newest first.
-
-    :param repository_ids: of these only; None: of all.
-    :param environment: to this one only; None: to all.
-    :param ending: of the id.
-    """
+async def list_past(database: Database, repository_id: int, limit: int) -> Sequence[PastDeployment]:
+    """The latest deployments of a repository, newest first."""
     query = (
-        select(DeploymentRow, RunRow.owner, RunRow.name)
-        .join(RunRow, RunRow.id == DeploymentRow.run_id)
-        .where(DeploymentRow.run_id.endswith(ending, autoescape=True))
+        select(DeploymentRow)
+        .where(DeploymentRow.repository_id == repository_id)
         .order_by(DeploymentRow.created_at.desc(), DeploymentRow.run_id.desc())
         .limit(limit)
     )
-    if repository_ids is not None:
-        query = query.where(DeploymentRow.repository_id.in_(repository_ids))
-    if environment is not None:
-        query = query.where(DeploymentRow.environment == environment)
     return [
-        PastDeployment(parse_deployment(row), f"{owner}/{name}", tuple(Step.model_validate(each) for each in row.steps))
-        for row, owner, name in await database.rows(query)
+        PastDeployment(parse_deployment(row), tuple(Step.model_validate(each) for each in row.steps))
+        for row in await database.scalars(query)
     ]
 
 

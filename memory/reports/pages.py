@@ -12,8 +12,8 @@ from domain.events import Event, EventType
 from domain.gates import Gate, GateState
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run, RunState
-from memory.db.engine import Connection, Database, number_in
-from memory.db.tables.repositories import FindingRow, GateRow, MemoryRow, RepositoryRow
+from memory.db.engine import Connection, Database
+from memory.db.tables.repositories import GateRow, MemoryRow, RepositoryRow
 from memory.db.tables.runs import AnswerRow, EventRow, PullRequestRow, RunRow, SpendRow
 from memory.gates import parse_gate
 from memory.runs import model_answers
@@ -140,7 +140,7 @@ async def load_timeline(
     return KeyedPage(items, newer, older)
 
 
-KeyedRow = TypeVar("KeyedRow", RunRow, EventRow, FindingRow, GateRow, MemoryRow)
+KeyedRow = TypeVar("KeyedRow", RunRow, EventRow, GateRow, MemoryRow)
 
 
 async def load_page(
@@ -213,15 +213,6 @@ async def list_closed(database: Database, repository_id: int, key: PageKey, limi
     async with database.transaction() as session:
         rows, newer, older = await load_page(session, GateRow, where, key, limit)
     return KeyedPage([parse_gate(row) for row in rows], newer, older)
-
-
-async def list_level_changes(database: Database, repository_id: int, limit: int) -> Sequence[Event]:
-    """The latest changes of the level, newest first."""
-    query = select(EventRow).where(
-        EventRow.type == EventType.ladder_changed.value, number_in(EventRow.payload["repository"]) == repository_id
-    )
-    rows = await database.scalars(query.order_by(EventRow.time.desc(), EventRow.id.desc()).limit(limit))
-    return [Event.model_validate(row, from_attributes=True) for row in rows]
 
 
 @dataclass(frozen=True)

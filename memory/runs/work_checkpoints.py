@@ -179,17 +179,12 @@ async def list_of_run(database: Database, run_id: str) -> Sequence[WorkCheckpoin
     return [_describe(row) for row in await database.scalars(query)]
 
 
-async def find_by_short_id(
-    database: Database, shown: str, repository_id: int | None = None
-) -> Sequence[WorkCheckpoint]:
-    """The checkpoints whose id ends like this: ``C-`` and six characters, or a whole id.
-
-    :param repository_id: of the runs; None: any.
-    """
-    query = _DESCRIBED.where(WorkCheckpointRow.id.endswith(shown.removeprefix("C-").upper(), autoescape=True))
-    if repository_id is not None:
-        of_repository = select(RunRow.id).where(RunRow.repository_id == repository_id)
-        query = query.where(WorkCheckpointRow.run_id.in_(of_repository))
+async def find_by_short_id(database: Database, shown: str, repository_id: int) -> Sequence[WorkCheckpoint]:
+    """The checkpoints of a repository whose id ends like this: ``C-`` and six characters, or a whole id."""
+    query = _DESCRIBED.where(
+        WorkCheckpointRow.id.endswith(shown.removeprefix("C-").upper(), autoescape=True),
+        WorkCheckpointRow.run_id.in_(select(RunRow.id).where(RunRow.repository_id == repository_id)),
+    )
     return [_describe(row) for row in await database.scalars(query.order_by(WorkCheckpointRow.id))]
 
 

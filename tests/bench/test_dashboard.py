@@ -44,13 +44,6 @@ PAGES = (
     f"{SHOP}/runs/{{run}}/checkpoints/{{last}}?since={{first}}",
     f"{SHOP}/gates",
     f"{SHOP}/gates?before={{middle}}",
-    f"{SHOP}/findings",
-    f"{SHOP}/findings?outcome=dismissed",
-    f"{SHOP}/findings?outcome=fixed",
-    f"{SHOP}/findings?outcome=muted",
-    f"{SHOP}/findings?outcome=open",
-    f"{SHOP}/findings?outcome=open&before={{middle}}",
-    f"{SHOP}/findings/{{finding}}",
     f"{SHOP}/memories",
     f"{SHOP}/memories?q=table+billing",
     f"{SHOP}/memories/{{memory}}",
@@ -58,9 +51,7 @@ PAGES = (
     f"{SHOP}/costs?days=90",
     f"{SHOP}/metrics",
     f"{SHOP}/metrics?weeks=26",
-    f"{SHOP}/level",
     f"{SHOP}/deployments",
-    f"{SHOP}/configuration",
     f"{SHOP}/audit",
     f"{SHOP}/audit?before={{decision}}",
     f"{SHOP}/audit?after={{decision}}",
@@ -71,9 +62,7 @@ PAGES = (
     f"{SHOP}/audit?run={{run}}",
     f"{SHOP}/audit?since=2020-01-01&until={{day}}",
     LIB,
-    f"{LIB}/findings?outcome=open",
     f"{LIB}/metrics",
-    f"{LIB}/level",
     f"{LIB}/audit",
     f"{LIB}/audit?account=nobody",
 )
@@ -117,7 +106,7 @@ async def measure_pages(story: Story, run: str) -> Mapping[str, float]:
     decision, event = await _find_events(database, run, year_ago)
     async with signed_in(story, "alice") as alice:
         known |= {"decision": decision, "event": event, "day": f"{year_ago:%Y-%m-%d}"}
-        known |= {"finding": await _find(alice, "findings"), "memory": await _find(alice, "memories")}
+        known |= {"memory": await _find(alice, "memories")}
         took = {page: await _measure(alice, page.format(**known)) for page in (*EMPTY, *PAGES)}
         return {**took, f"{EXPORT}, first part": await _measure_first_part(alice, EXPORT)}
 
@@ -133,7 +122,7 @@ async def _find_events(database: Database, run: str, at: datetime) -> tuple[str,
 async def _find(visitor: Visitor, pages: str) -> str:
     """The last part of the first address of this kind in the list."""
     seen = await visitor.open(f"{SHOP}/{pages}")
-    found = re.search(rf"{SHOP}/{pages}/((?:\d+/)?[FM]-\w+)", seen.html)
+    found = re.search(rf"{SHOP}/{pages}/(M-\w+)", seen.html)
     assert found is not None, seen.text
     return found[1]
 

@@ -8,8 +8,8 @@ processors busy, and is not counted as Forge's.
 import asyncio
 import statistics
 import time
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,11 +48,11 @@ class Scale:
 
 @dataclass
 class Shop:
-    """A repository, whose pull requests are reviewed by a process and its workers."""
+    """A repository, whose pull requests are reviewed by processes, given by their ids."""
 
     github: Simulator
     repository: Repository
-    forge: int
+    forge: Sequence[int]
     pushed: int = 0
 
     async def measure(self, scale: Scale | None, count: int = AT_ONCE) -> None:
@@ -62,20 +62,23 @@ class Shop:
             files = {path: f"{text}\n\ndef add_{branch}(a, b):\n    return a + b\n" for path, text in MODULES.items()}
             await self.github.user("alice").push(self.repository, branch, files, base="main")
         await self.wait_until_idle()
-        before, began = sum_seconds(self.forge), time.perf_counter()
+        before, began = self._sum_seconds(), time.perf_counter()
         signs = await asyncio.gather(*map(self._review, branches))
         if scale is not None:
             scale.seconds.append(time.perf_counter() - began)
-            scale.work.append(sum_seconds(self.forge) - before)
+            scale.work.append(self._sum_seconds() - before)
             scale.signs += signs
 
     async def wait_until_idle(self) -> None:
         """Wait until no process warms anything up."""
         while True:
-            before = sum_seconds(self.forge)
+            before = self._sum_seconds()
             await asyncio.sleep(2)
-            if sum_seconds(self.forge) - before < IDLE * 2:
+            if self._sum_seconds() - before < IDLE * 2:
                 return
+
+    def _sum_seconds(self) -> float:
+        return sum(map(sum_seconds, self.forge))
 
     async def _review(self, branch: str) -> float:
         pull = await self.github.user("alice").open_pull_request(self.repository, branch)
@@ -100,13 +103,20 @@ async def open_shop(folder: Path, processes: int) -> AsyncGenerator[Shop]:
     url = create_database("postgresql", folder)
     async with Simulator(folder / "github", webhook_secret=SECRET) as github:
         repository = prepare_repository(github, "octo-org/shop")
-        environment = build_environment(github, url, folder, queue_polling="", tool_workers="")
-        workers = ("--workers", str(processes - 1))
-        async with run_command(environment, folder, "serve", *workers, prepare=adopt_for_good) as served:
-            github.webhook_url = f"http://127.0.0.1:{(await served.wait_for_event('serving'))['port']}/webhook"
-            for number in range(1, processes):
-                await served.wait_for_event("worker.started", number)
-            yield Shop(github, repository, served.pid)
+        async with AsyncExitStack() as stack:
+            pids: list[int] = []
+            for number in range(processes):
+                name = f"process-{number}"
+                own = {"executor_id": name, "data_dir": str(folder / name)}
+                environment = build_environment(github, url, folder, **own, queue_polling="", tool_workers="")
+                command, event = ("worker", "working") if number else ("serve", "serving")
+                process = await stack.enter_async_context(
+                    run_command(environment, folder, command, prepare=adopt_for_good)
+                )
+                port = (await process.wait_for_event(event))["port"]
+                github.webhook_url = github.webhook_url or f"http://127.0.0.1:{port}/webhook"
+                pids.append(process.pid)
+            yield Shop(github, repository, pids)
     drop_database(url)
 
 
@@ -124,7 +134,7 @@ async def test_memory_of_each_kind_of_process(tmp_path: Path) -> None:
             async with run_command({**environment, "FORGE_EXECUTOR_ID": name}, tmp_path, *command) as process:
                 port = (await process.wait_for_event(event))["port"]
                 github.webhook_url = f"http://127.0.0.1:{port}/webhook"
-                shop = Shop(github, prepare_repository(github, f"octo-org/{command[0]}"), process.pid)
+                shop = Shop(github, prepare_repository(github, f"octo-org/{command[0]}"), [process.pid])
                 if command == ("serve",):
                     await shop.measure(None, 8)
                 await shop.wait_until_idle()

@@ -1,4 +1,4 @@
-"""What the dashboard lists: costs, deployments, findings, gates, and the audit; to whom, and how it was."""
+"""What the dashboard lists: costs, deployments, gates, and the audit; to whom, and how it was."""
 
 import base64
 import csv
@@ -12,7 +12,7 @@ from domain.money import MICRO
 from tests.rows import spend_row
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
-from tests.world.dashboard import HOSTILE, dismiss_finding, fill_repository, signed_in
+from tests.world.dashboard import fill_repository, signed_in
 from tests.world.deployments import open_deployments
 from tests.world.instructions import ASKED, open_pull
 from tests.world.issues import DONE, TASK, patches, plan
@@ -71,29 +71,6 @@ async def test_what_went_back_is_shown_with_its_steps(story: Story, service: Toy
     assert "rolled_back" in shown.text
     assert "25 %: unhealthy" in shown.text
     assert after[:7] in shown.text
-
-
-async def test_readers_see_which_memory_mutes_a_finding(story_with_model: Story, model: ScriptedModel) -> None:
-    """From the list to the finding's history and to the memory, which leads back."""
-    story = story_with_model
-    busy = await fill_repository(story, model)
-    async with signed_in(story, "rita") as rita:
-        before = await rita.open(f"{SHOP}/findings")
-    name = await dismiss_finding(story, busy.found, f"Prices are never empty. {HOSTILE}")
-    async with signed_in(story, "rita") as rita:
-        listed = await rita.open(f"{SHOP}/findings?outcome=dismissed")
-        one = await rita.open(f"{SHOP}/findings/{busy.found.number}/{name}")
-        none = await rita.open(f"{SHOP}/findings?outcome=fixed&number={busy.found.number}")
-        wrong = await rita.open(f"{SHOP}/findings?number=x&before=%00")
-        missing = await rita.open(f"{SHOP}/findings/{busy.waiting.number}/{name}")
-    assert f"{name} #{busy.found.number} open error Divides by zero." in before.text
-    assert f"{name} #{busy.found.number} dismissed by memory M-" in listed.text
-    assert "dismissed by dora: Prices are never empty." in listed.text
-    assert "<img" not in listed.html
-    assert "it taught memory M-" in one.text
-    assert "No finding is like this." in none.text
-    assert "x is not the number of a pull request." in wrong.text
-    assert (wrong.status, missing.status) == (200, 404)
 
 
 async def test_a_gate_that_waits_leads_to_where_it_is_decided(story_with_model: Story, model: ScriptedModel) -> None:

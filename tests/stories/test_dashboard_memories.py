@@ -1,4 +1,4 @@
-"""Memories on the dashboard: who taught what, what they mute, and people who add, correct and archive them."""
+"""Memories on the dashboard: who taught what, what came of it, and people who add, correct and archive them."""
 
 import csv
 import json
@@ -130,26 +130,24 @@ async def test_a_shared_memory_says_nothing_of_where_else_it_is_recalled(story: 
 
 
 async def test_archiving_brings_findings_back(story_with_model: Story, model: ScriptedModel) -> None:
-    """As `/forge forget` does: the memory's page names what it mutes, and the verdict follows."""
+    """As `/forge forget` does: its page names the dismissal that taught it, the run's page that it is undone."""
     story = story_with_model
     busy = await fill_repository(story, model)
+    run = next(each for each in await story.runs() if each.number == busy.found.number)
     name = await dismiss_finding(story, busy.found, f"Never empty. {HOSTILE}")
     async with signed_in(story, "dora") as dora:
-        listed = await dora.open(f"{SHOP}/findings?outcome=dismissed")
-        found = re.search(r"/memories/(M-\w{6})", listed.html)
+        muted = await dora.open(f"{SHOP}/runs/{run.id}")
+        found = re.search(r"/memories/(M-\w{6})", muted.html)
         assert found is not None
         memory = await dora.open(f"{SHOP}/memories/{found[1]}")
         memories = await dora.open(f"{SHOP}/memories")
         await dora.send(f"{SHOP}/memories/{found[1]}/archive")
         await story.settle()
-        after = await dora.open(f"{SHOP}/findings/{busy.found.number}/{name}")
-        archived = await dora.open(f"{SHOP}/memories/{found[1]}")
+        after = await dora.open(f"{SHOP}/runs/{run.id}")
     for page in (memory, memories):
-        assert "mutes 1 finding, the latest found" in page.text
+        assert "nothing yet" in page.text
         assert "recalled 0" not in page.text
-    assert "What it did nothing" in archived.text
-    assert f"dismissal of {name} in #{busy.found.number} by dora" in memory.text
-    assert f"{name} #{busy.found.number} dismissed" in memory.text
+    assert f'/pull/{busy.found.number}" rel="external">{name} in #{busy.found.number}</a> by dora' in memory.html
     assert "<img" not in memory.html
-    assert "that was taken back" in after.text
-    assert f"{name} in #{busy.found.number} open" in after.text
+    assert "dismissed by dora: Never empty." in muted.text
+    assert "dismissed; that was undone since" in after.text

@@ -1,4 +1,4 @@
-"""What the dashboard shows of runs: why they wait, what they cost, what became of findings, what happened."""
+"""What the dashboard shows of runs: why they wait, what they cost, what they found, what happened."""
 
 from decimal import Decimal
 
@@ -151,8 +151,7 @@ async def test_what_belongs_to_a_repository_is_shown_there_only(story_with_model
     async with signed_in(story, "stranger") as stranger:
         for path in (f"runs/{run.id}", f"runs/{run.id}/timeline", f"runs/{run.id}/checkpoints"):
             assert (await stranger.open(f"{open_to_all}/{path}")).status == 404
-        for path in (f"memories/{memory.short_id}", f"findings/{busy.found.number}/{name}"):
-            assert (await stranger.open(f"{open_to_all}/{path}")).status == 404
+        assert (await stranger.open(f"{open_to_all}/memories/{memory.short_id}")).status == 404
         assert (await stranger.send(f"{open_to_all}/memories/{memory.short_id}/archive")).status == 404
         assert f"There is no run {run.id} here." in (await stranger.open(f"{open_to_all}/audit?run={run.id}")).text
         for path in _LISTS:
@@ -163,6 +162,6 @@ async def test_what_belongs_to_a_repository_is_shown_there_only(story_with_model
 
 
 _LISTS = (
-    *("", "/runs", "/findings", "/memories", "/memories?archived=yes", "/memories?q=totals", "/memories/export"),
-    *("/gates", "/costs", "/metrics", "/deployments", "/level", "/audit", "/audit/export/jsonl", "/audit/export/csv"),
+    *("", "/runs", "/memories", "/memories?archived=yes", "/memories?q=totals", "/memories/export"),
+    *("/gates", "/costs", "/metrics", "/deployments", "/audit", "/audit/export/jsonl", "/audit/export/csv"),
 )

@@ -326,14 +326,16 @@ async def test_pages_keep_to_themselves(story: Story) -> None:
 
 
 async def test_who_loads_page_after_page_stops_no_review(story: Story) -> None:
+    """Of one repository after the other: what GitHub said before, and says again, takes no request of the hour."""
     repository, alice = story.repository(FILES)
+    others = [story.repository(FILES, f"octo-org/other-{number}")[0] for number in range(50)]
     async with signed_in(story, "alice") as reader:
-        shown = await reader.open(f"{SHOP}/configuration")
+        shown = await reader.open(SHOP)
         for each in story.github.world.installations.values():
-            each.rate_limit = 60
-        for _ in range(60):
+            each.rate_limit = 100
+        for each in others:
             if shown.status == 200:
-                shown = await reader.open(f"{SHOP}/configuration")
+                shown = await reader.open(f"/dashboard/{each.full_name}")
         assert shown.status == 503
         assert "Few are left, and Forge needs these for its work" in shown.text
         assert "Load the page again after" in shown.text

@@ -3,17 +3,13 @@
 import asyncio
 import io
 import re
-import tempfile
-from pathlib import Path
 from typing import Any, Literal
 
 import httpx2
 import pytest
 from rich.console import Console
 
-from bot.demo import open_change, playground, show
-
-_VERBS = ("/forge update", "/forge mend", "/forge tests")
+from bot.demo import open_change, show
 
 
 class _Visit(asyncio.Event):
@@ -28,10 +24,8 @@ class _Visit(asyncio.Event):
         await _see_open_change(_find_address(told, "with findings, for its author"))
         await _see_dashboard(_find_address(told, "signed in as whom you chose"))
         async with httpx2.AsyncClient(follow_redirects=True, timeout=60) as browser:
-            await _ask_for_work(browser, told)
-            project = _find_address(told, "edit a file there")
-            await _propose(browser, project)
-            await _push(browser, project, _find_address(told, "git clone"))
+            await _ask_for_work(browser, _find_address(told, "with findings, for its author"))
+            await _propose(browser, _find_address(told, "edit a file there"))
         return True
 
 
@@ -86,58 +80,20 @@ async def _see_open_change(address: str) -> None:
     assert "This branch has conflicts" not in page
 
 
-async def _ask_for_work(browser: httpx2.AsyncClient, told: str) -> None:
-    """The author sees what is wrong with each pull request, and has Forge do what its description is about."""
-    conflict, red, untested = (_find_address(told, f"{verb} there, as its author") for verb in _VERBS)
-    await browser.post(httpx2.URL(conflict).join("/acting"), data={"login": "author", "back": "/"})
-    assert "This branch has conflicts" in (await browser.get(conflict)).text
-    log = await _wait_for(browser, f"{red}/checks", "Process completed with exit code 1.")
-    assert "P-4712: 26 bytes" in log
-    assert "The printer refused 1 of the lines" in log.split("1 annotation")[1]
-    for address, words in zip((conflict, red, untested), _VERBS, strict=True):
-        await browser.post(f"{address}/comment", data={"body": words})
-    page = await _wait_for(browser, conflict, "is on <code>no-sundays</code>")
-    assert "Also changed beside the conflict: <code>tracking/arrival.py:26</code>" in page
-    assert "This branch has conflicts" not in page
-    page = await _wait_for(browser, red, "is on <code>print-recipients</code>")
-    assert "<code>labels</code>: <code>The printer refused 1 of the lines</code>" in page
-    page = await _wait_for(browser, untested, "is on <code>customs</code>")
-    assert "The file passes with the change and fails without it." in page
-    for address in (conflict, red, untested):  # what Forge pushed is built, too
-        await _wait_for(browser, address, "Merge pull request", "This branch has no conflicts with the base branch.")
-    await browser.post(f"{untested}/comment", data={"body": f"/forge do {playground.NAME_IT}\n/forge do paint it red"})
-    await _wait_for(browser, untested, "No model is connected: a script plays one", "Name the value in the error.")
+async def _ask_for_work(browser: httpx2.AsyncClient, address: str) -> None:
+    """What the script has no answer to says so, and how a model is put behind it."""
+    await browser.post(httpx2.URL(address).join("/acting"), data={"login": "author", "back": "/"})
+    await browser.post(f"{address}/comment", data={"body": "/forge do paint it red"})
+    await _wait_for(browser, address, "No model is connected: a script plays one")
 
 
 async def _propose(browser: httpx2.AsyncClient, project: str) -> None:
     """A pull request of one's own takes no terminal."""
     assert "/edit/main/README.md" in (await browser.get(project)).text
-    form = {"content": "# Tracking\n", "message": "Say less", "new_branch": "mine"}
+    form = {"content": "# Rates\n", "message": "Say less", "new_branch": "mine"}
     page = await browser.post(f"{project}/edit/main/README.md", data=form)
     assert "Say less" in page.text
     assert "/pull/" in str(page.url)
-
-
-async def _push(browser: httpx2.AsyncClient, project: str, remote: str) -> None:
-    """Nor does one from a terminal take more than the address that was printed."""
-    with tempfile.TemporaryDirectory() as folder:
-        await _git(folder, "clone", "-q", remote, ".")
-        Path(folder, "MINE.md").write_text("# Mine\n")
-        await _git(folder, "add", "MINE.md")
-        name = ("-c", "user.name=Me", "-c", "user.email=me@localhost")
-        await _git(folder, *name, "commit", "-qm", "Say more")
-        await _git(folder, "push", "-q", "origin", "HEAD:from-a-terminal")
-    branch = f"{project}/compare/main...from-a-terminal"
-    assert branch.removeprefix(str(httpx2.URL(project).join("/")).rstrip("/")) in (await browser.get(project)).text
-    assert "MINE.md" in (await browser.get(branch)).text
-    page = await browser.post(branch, data={"title": "Say more", "body": ""})
-    assert "/pull/" in str(page.url)
-    assert "Say more" in page.text
-
-
-async def _git(folder: str, *words: str) -> None:
-    run = await asyncio.create_subprocess_exec("git", *words, cwd=folder)
-    assert await run.wait() == 0
 
 
 async def _wait_for(browser: httpx2.AsyncClient, address: str, *words: str) -> str:

@@ -1,19 +1,15 @@
-"""`forge serve --workers N` keeps N worker processes beside itself, which share its work and end with it."""
+"""Processes that share the work of one database: one of them is killed, all are stopped."""
 
 import asyncio
-import os
-import resource
 import signal
-import socket
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
-from bot.settings import Settings
-from bot.worker_processes import keep_workers
 from memory.db.engine import Database
 from messages import review as review_texts
 from simulator import Simulator
@@ -37,7 +33,7 @@ class Place:
         self.database = Database(url)
 
     def environment(self, **more: str) -> dict[str, str]:
-        return build_environment(self.github, self.url, self.folder, executor_id="served", **more)
+        return build_environment(self.github, self.url, self.folder, **more)
 
     async def open_pull_requests(self, count: int) -> list[PullRequest]:
         repository = self.github.create_repository("octo-org/shop", files={"app.py": "print()\n"})
@@ -79,99 +75,48 @@ async def place(tmp_path: Path) -> AsyncGenerator[Place]:
     drop_database(url)
 
 
-async def wait_for_workers(served: ServedProcess, place: Place, count: int) -> list[int]:
-    """The pids of the workers, once all work."""
-    place.github.webhook_url = f"http://127.0.0.1:{(await served.wait_for_event('serving'))['port']}/webhook"
-    return [(await served.wait_for_event("worker.started", number))["pid"] for number in range(1, count + 1)]
+@asynccontextmanager
+async def run_three(place: Place) -> AsyncGenerator[list[ServedProcess]]:
+    """One that serves, and two workers, in the order of their executor ids."""
+    async with AsyncExitStack() as stack:
+        started: list[ServedProcess] = []
+        for name, command in (("served", "serve"), ("worker-1", "worker"), ("worker-2", "worker")):
+            environment = place.environment(executor_id=name, data_dir=str(place.folder / name))
+            started.append(await stack.enter_async_context(run_command(environment, place.folder, command)))
+        port = (await started[0].wait_for_event("serving"))["port"]
+        place.github.webhook_url = f"http://127.0.0.1:{port}/webhook"
+        for each in started[1:]:
+            await each.wait_for_event("working")
+        yield started
 
 
-async def test_a_killed_worker_is_replaced_and_loses_nothing(place: Place) -> None:
-    async with run_command(place.environment(), place.folder, "serve", "--workers", "2") as served:
-        first, second = await wait_for_workers(served, place, 2)
+async def test_a_killed_worker_loses_nothing(place: Place) -> None:
+    async with run_three(place) as (_, *workers):
         pulls = await place.open_pull_requests(12)
+        known: dict[str, ServedProcess] = dict(zip(("worker-1", "worker-2"), workers, strict=True))
         async with asyncio.timeout(PATIENCE):
-            while not (busy := set(await place.list_working()) & {"served/1", "served/2"}):  # noqa: ASYNC110
+            while not (busy := set(await place.list_working()) & set(known)):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
-        executors = {each["executor"]: each["pid"] for each in served.events if each["event"] == "working"}
-        assert set(executors.values()) == {first, second}
-        os.kill(executors[min(busy)], signal.SIGKILL)
-        ended = await served.wait_for_event("worker.ended")
-        assert (ended["pid"], ended["code"], ended["starts_again_in"]) == (executors[min(busy)], -signal.SIGKILL, 1.0)
-        again = await served.wait_for_event("worker.started", 3)
+        killed = known[min(busy)]
+        killed.send(signal.SIGKILL)
+        assert await killed.wait_for_end() == -signal.SIGKILL
         await place.settle()
         assert {conclude(place, pull) for pull in pulls} == {"neutral"}  # nobody read the logic
         assert await find_violations(place.github, place.database) == []
         assert len(await place.list_workers_of_ended()) > 1
-        os.kill(again["pid"], signal.SIGKILL)  # at once again
-        assert (await served.wait_for_event("worker.ended", 2))["starts_again_in"] == 2.0
 
 
-async def test_all_end_together(place: Place) -> None:
-    async with run_command(place.environment(), place.folder, "serve", "--workers", "2") as served:
-        workers = await wait_for_workers(served, place, 2)
-        served.send(signal.SIGTERM)
-        assert await served.wait_for_end() == 0
-    assert not any(map(is_alive, workers))
-    async with place.database.transaction() as session:  # leases given back: nobody waits for them to lapse
+async def test_who_is_told_to_stop_gives_its_lease_back(place: Place) -> None:
+    """So that nobody waits for it to lapse."""
+    async with run_three(place) as started:
+        for each in started:
+            each.send(signal.SIGTERM)
+        assert [await each.wait_for_end() for each in started] == [0, 0, 0]
+    async with place.database.transaction() as session:
         held = await session.scalar(text("SELECT count(*) FROM executors WHERE lease_until > now()"))
     assert held == 0
-
-
-async def test_workers_do_not_outlive_a_killed_process(place: Place) -> None:
-    async with run_command(place.environment(), place.folder, "serve", "--workers", "2") as served:
-        workers = await wait_for_workers(served, place, 2)
-        served.send(signal.SIGKILL)
-        await wait_until(lambda: not any(map(is_alive, workers)))
-        await served.wait_for_end()
-
-
-async def test_what_keeps_workers_from_starting_is_told_once(place: Place) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        taken = other.getsockname()[1]
-        environment = place.environment(port=str(taken - 1))
-        async with run_command(environment, place.folder, "serve", "--workers", "3") as served:
-            assert await served.wait_for_end() == 2
-    why, so = [line for line in served.said if not line.startswith("{")]
-    assert why.startswith(f"forge: FORGE_PORT {taken} is in use on 127.0.0.1. Stop the program that uses it")
-    assert so.startswith("forge: Worker 1 ended with code 2 before it worked, so `forge serve --workers` ends, too.")
-
-
-async def test_a_machine_that_starts_no_process_is_told_as_the_reason() -> None:
-    settings = Settings(app_id=1, webhook_secret=SECRET)  # pyright: ignore[reportArgumentType]
-    async with keep_workers(settings, 1) as workers:
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
-        try:
-            workers.start()
-            async with asyncio.timeout(PATIENCE):
-                await workers.failed.wait()
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert "Worker 1 cannot be started (Too many open files)" in str(workers.problem)
-
-
-@pytest.mark.parametrize("app", [{}, {"app_id": "", "private_key": "", "webhook_secret": ""}], ids=["known", "none"])
-async def test_workers_on_sqlite_are_refused(tmp_path: Path, app: dict[str, str]) -> None:
-    """Also before anybody registers an App on the pages of the set-up."""
-    url = create_database("sqlite", tmp_path)
-    async with Simulator(tmp_path / "github", webhook_secret=SECRET) as github:
-        environment = build_environment(github, url, tmp_path, **app)
-        async with run_command(environment, tmp_path, "serve", "--workers", "2") as served:
-            assert await served.wait_for_end() == 2
-    assert served.said[-1].startswith("forge: FORGE_DATABASE_URL is SQLite, and `forge serve --workers` needs")
-    assert len(served.said) == 2
 
 
 def conclude(place: Place, pull: PullRequest) -> str | None:
     [check] = place.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)
     return check.conclusion
-
-
-def is_alive(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()
-
-
-async def wait_until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not is_so():  # noqa: ASYNC110  # it is another process
-            await asyncio.sleep(0.05)

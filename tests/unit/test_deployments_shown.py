@@ -1,29 +1,24 @@
-"""How operators see deployments (`forge deployments`, `/metrics`, `forge doctor`), and people in `/forge status`."""
+"""How operators and people see deployments: the dashboard, `/metrics`, `forge doctor`, `/forge status`."""
 
-import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
-from bot.cli import deployments as shown
-from bot.cli.deployments import render_line
 from bot.doctor import PartState
 from bot.doctor.configured import check_commands, check_permissions
 from bot.prometheus import Metrics
 from domain.commands import Sender
 from domain.deployments.deployment import Cause, DeployAccess, DeploymentState, Step
 from domain.deployments.health import Health, Signal, StageHealth
-from domain.errors import ForgeError, UnknownName
 from domain.review.review import RiskLevel
 from domain.runs.run import RepositoryRef, Run
 from memory.db.engine import Bus, Database
-from memory.db.tables.repositories import DeploymentRow
 from memory.deployments import deployments
-from memory.deployments.deployments import DeploymentOrder, PastDeployment
+from memory.deployments.deployments import DeploymentOrder
 from messages import deployments as texts
-from tests.rows import NOON, run_row, settings
+from tests.rows import NOON
 from tests.unit.deployments.orders import deployment
 
 SHOP = RepositoryRef(installation_id=1, id=10, owner="octo-org", name="shop")
@@ -67,51 +62,16 @@ async def filled(url: str) -> tuple[str, list[Run]]:
     return url, [one, two, three]
 
 
-# --- forge deployments ------------------------------------------------------------------------------------------
+# --- the dashboard ----------------------------------------------------------------------------------------------
 
 
-async def test_the_newest_come_first(filled: tuple[str, list[Run]], capsys: pytest.CaptureFixture[str]) -> None:
-    url, (one, two, three) = filled
-    await shown.show_all(settings(url), None, None, 20, as_json=False)
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == [f"D-{each.id[-6:]}" for each in (three, two, one)]
-    assert lines[2].split("  ")[1:] == [
-        "octo-org/shop",
-        "production",
-        "aaaaaaa",
-        "rolled_back (5 %)",
-        "merge by carol",
-        "2026-05-01 12:00 UTC",
-        "took 3 min",
-    ]
-    assert "rolling_out (25 %)" in lines[0]
-
-
-@pytest.mark.parametrize(
-    ("repository", "environment", "limit", "found"),
-    [
-        ("octo-org/shop", None, 20, 2),
-        (None, "staging", 20, 2),
-        ("octo-org/shop", "staging", 20, 1),
-        (None, None, 1, 1),
-        (None, "nowhere", 20, 0),
-    ],
-)
-async def test_a_selection(
-    filled: tuple[str, list[Run]],
-    repository: str | None,
-    environment: str | None,
-    limit: int,
-    found: int,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    await shown.show_all(settings(filled[0]), repository, environment, limit, as_json=True)
-    assert len(json.loads(capsys.readouterr().out)) == found
-
-
-async def test_nothing_is_said_as_such(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await shown.show_all(settings(url), None, None, 20, as_json=False)
-    assert capsys.readouterr().out == "Nothing was deployed.\n"
+async def test_the_newest_of_a_repository_come_first(filled: tuple[str, list[Run]], database: Database) -> None:
+    one, _, three = filled[1]
+    first, second = await deployments.list_past(database, SHOP.id, 20)
+    assert [each.deployment.run_id for each in (first, second)] == [three.id, one.id]
+    assert [(step.percentage, step.health and step.health.looks) for step in second.steps] == [(5, 3)]
+    assert second.deployment.state is STATE.rolled_back
+    assert len(await deployments.list_past(database, SHOP.id, 1)) == 1
 
 
 async def test_each_environment_has_what_was_deployed_last_and_kept(database: Database) -> None:
@@ -127,63 +87,6 @@ async def test_each_environment_has_what_was_deployed_last_and_kept(database: Da
         ("production", production[1].id),
         ("staging", staging[0].id),
     ]
-
-
-async def test_a_repository_that_nobody_knows(filled: tuple[str, list[Run]]) -> None:
-    with pytest.raises(UnknownName, match="octo-org/none"):
-        await shown.show_all(settings(filled[0]), "octo-org/none", None, 20, as_json=False)
-
-
-@pytest.mark.parametrize("form", ["D-{}", "{}"])
-async def test_one_shows_its_steps_and_figures(
-    filled: tuple[str, list[Run]], form: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    url, (one, *_) = filled
-    await shown.show_one(settings(url), form.format(one.id[-6:]), as_json=False)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1:] == [
-        f"  run {one.id}, of #1; risk low",
-        "  At 5 % it is unhealthy",
-        "  5 %: unhealthy, after 3 looks",
-        "    latency  unhealthy  100 before, 900 now  ▁ ▁█  slow",
-    ]
-
-
-async def test_one_as_json_has_its_steps(filled: tuple[str, list[Run]], capsys: pytest.CaptureFixture[str]) -> None:
-    url, (one, *_) = filled
-    await shown.show_one(settings(url), one.id, as_json=True)
-    printed = capsys.readouterr().out
-    assert printed.isascii()
-    told = json.loads(printed)
-    assert (told["run"], told["commit"], told["state"], told["percentage"]) == (one.id, "a" * 40, "rolled_back", 5)
-    assert told["finished"].startswith("2026-05-01T12:03:00")
-    assert told["steps"][0]["health"]["signals"][0]["now"] == 900
-
-
-@pytest.mark.parametrize("name", ["D-ZZZZZZ", "D-", "%", "ZZZ"])
-async def test_an_id_that_there_is_not(filled: tuple[str, list[Run]], name: str) -> None:
-    with pytest.raises(UnknownName):
-        await shown.show_one(settings(filled[0]), name, as_json=False)
-
-
-def test_one_that_is_under_way_says_for_how_long() -> None:
-    past = PastDeployment(deployment(1, STATE.holding, percentage=25), "octo-org/shop")
-    line = render_line(past, past.deployment.created_at + timedelta(minutes=90))
-    assert line.endswith("for 1 h 30 min")
-
-
-async def test_two_with_one_ending_are_not_mistaken(url: str) -> None:
-    database = Database(url)
-    run = await _order(database, SHOP, "staging", NOON)
-    async with database.transaction() as session:
-        row = await session.get_one(DeploymentRow, run.id)
-        values = {column.name: getattr(row, column.name) for column in DeploymentRow.__table__.columns}
-        other = f"{'0' * 20}{run.id[-6:]}"
-        session.add_all([run_row(other), DeploymentRow(**values | {"run_id": other})])
-    await database.close()
-    with pytest.raises(ForgeError, match="More than one deployment ends with"):
-        await shown.show_one(settings(url), run.id[-6:], as_json=False)
-    await shown.show_one(settings(url), other, as_json=False)
 
 
 # --- /metrics ---------------------------------------------------------------------------------------------------

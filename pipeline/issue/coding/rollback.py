@@ -1,4 +1,4 @@
-"""Takes the work of an agent back to a checkpoint, for a person at GitHub or the operator."""
+"""Takes the work of an agent back to a checkpoint, for a person at GitHub."""
 
 import asyncio
 from collections.abc import Sequence
@@ -43,25 +43,19 @@ class RollbackRequest:
 
     :param asked: the short or whole id of a checkpoint.
     :param paths: the only files that are taken back; all if there are none.
-    :param name: of this request, so that it is carried out once; empty: that is of no concern.
+    :param name: of this request, so that it is carried out once.
     """
 
     asked: str
     paths: Sequence[str]
     by: str
-    name: str = ""
+    name: str
 
 
-async def find_checkpoint(
-    database: Database, asked: str, place: RollbackPlace | None = None
-) -> WorkCheckpoint | RollbackRefusal:
-    """The checkpoint with this id, or why it is none.
-
-    :param place: where it is asked for; None: it may be of any run.
-    """
-    repository_id = None if place is None else place.repository_id
+async def find_checkpoint(database: Database, asked: str, place: RollbackPlace) -> WorkCheckpoint | RollbackRefusal:
+    """The checkpoint with this id in the repository of the place, or why it is none."""
     is_long_enough = len(asked.removeprefix("C-")) >= _SHORTEST
-    found = await work_checkpoints.find_by_short_id(database, asked, repository_id) if is_long_enough else ()
+    found = await work_checkpoints.find_by_short_id(database, asked, place.repository_id) if is_long_enough else ()
     if len(found) != 1:
         problem = RollbackProblem.ambiguous if found else RollbackProblem.unknown
         return RollbackRefusal(problem, asked, tuple(found))
@@ -69,19 +63,16 @@ async def find_checkpoint(
 
 
 async def take_back(
-    database: Database, clock: Clock, request: RollbackRequest, place: RollbackPlace | None = None
+    database: Database, clock: Clock, request: RollbackRequest, place: RollbackPlace
 ) -> CompletedRollback | RollbackRefusal:
-    """Take the work back, or say why not; a repeated request finds what it did.
-
-    :param place: where it is asked for; None: it may be of any run.
-    """
+    """Take the work back, or say why not; a repeated request finds what it did."""
     target = await find_checkpoint(database, request.asked, place)
     if isinstance(target, RollbackRefusal):
         return target
     run = await runs.get(database, target.key.run_id)
     if run is None:
         return RollbackRefusal(RollbackProblem.unknown, request.asked)
-    if place is not None and not await _is_of_place(database, run, place):
+    if not await _is_of_place(database, run, place):
         return RollbackRefusal(RollbackProblem.elsewhere, request.asked, (target,), run)
     try:
         return await _restore(database, clock, request, target, run)
@@ -130,7 +121,7 @@ def _find_done(
     request: RollbackRequest, target: WorkCheckpoint, of_run: Sequence[WorkCheckpoint]
 ) -> WorkCheckpoint | None:
     """What an execution of this request added before it died."""
-    mine = (each for each in of_run if request.name and each.request == request.name)
+    mine = (each for each in of_run if each.request == request.name)
     return next((each for each in mine if each.restores == target.id), None)
 
 

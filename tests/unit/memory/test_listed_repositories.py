@@ -1,13 +1,11 @@
-"""What pages list is of their own repository: gates, memories, changes of the level."""
+"""What pages list is of their own repository: gates and memories."""
 
-from domain.events import EventType
 from domain.memories import Archived
-from memory import ledger
 from memory.db.engine import Database
 from memory.learned import memories
 from memory.reports import memory_pages, pages
 from memory.reports.memory_pages import MemoryFilter
-from memory.reports.pages import PageKey, list_level_changes
+from memory.reports.pages import PageKey
 from tests.rows import NOON, gate_row, run_row
 from tests.unit.memories.records import SHOP, SIBLING, build_memory, keep
 
@@ -40,11 +38,3 @@ async def test_memories(database: Database) -> None:
     for is_archived, expected in ((False, [here.id]), (True, [gone.id])):
         page = await memory_pages.list_memories(database, SHOP.id, MemoryFilter(archived=is_archived), PageKey(), 50)
         assert [each.memory.id for each in page.items] == expected
-
-
-async def test_changes_of_the_level(database: Database) -> None:
-    for repository, level in ((10, 2), (11, 3), (10, 1)):
-        async with database.transaction() as session:
-            payload = {"repository": repository, "before": 1, "level": level}
-            ledger.record(session, str(repository), EventType.ladder_changed, NOON, payload=payload)
-    assert [each.payload["level"] for each in await list_level_changes(database, 10, 50)] == [1, 2]

@@ -103,7 +103,7 @@ async def test_a_checkpoint_is_found_by_its_short_name_in_its_repository(databas
         session.add(run_row("run", 10))
     (made,) = await _add(database, [_change(a="1")])
     assert await work_checkpoints.find_by_short_id(database, made.short_id, 10) == [made]
-    assert await work_checkpoints.find_by_short_id(database, made.id) == [made]
+    assert await work_checkpoints.find_by_short_id(database, made.id, 10) == [made]
     assert await work_checkpoints.find_by_short_id(database, made.short_id, 11) == []
     await checkpoints.purge(database, [10])
     assert await work_checkpoints.list_of_run(database, "run") == []

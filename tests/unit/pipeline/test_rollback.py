@@ -15,6 +15,7 @@ from pipeline.issue.coding.rollback import RollbackPlace, RollbackRequest, find_
 from tests.rows import NOON, run_row
 from tests.world.checkpoints import add_chain
 
+HERE = RollbackPlace(10, 1)
 KEY = WorkKey(run_id="run", work="implement T1", base="b" * 40)
 
 
@@ -29,9 +30,9 @@ async def test_a_repeated_request_is_carried_out_once(database: Database) -> Non
     """Also after another roll-back came in between: the answer is the one of then."""
     made = await add_chain(database, KEY, NOON)
     asked = RollbackRequest(made[0].short_id, (), "jo", "first")
-    first = await take_back(database, SystemClock(), asked)
-    other = await take_back(database, SystemClock(), RollbackRequest(made[1].short_id, (), "jo", "second"))
-    again = await take_back(database, SystemClock(), asked)
+    first = await take_back(database, SystemClock(), asked, HERE)
+    other = await take_back(database, SystemClock(), RollbackRequest(made[1].short_id, (), "jo", "second"), HERE)
+    again = await take_back(database, SystemClock(), asked, HERE)
     assert isinstance(first, CompletedRollback)
     assert isinstance(other, CompletedRollback)
     assert again == first
@@ -43,8 +44,8 @@ async def test_a_repeated_request_is_carried_out_once(database: Database) -> Non
 async def test_two_people_at_once_are_both_heard(database: Database) -> None:
     """Whoever comes second decides anew, on what the first one made of it."""
     made = await add_chain(database, KEY, NOON)
-    asked = [RollbackRequest(made[number].short_id, (), "jo") for number in (0, 1)]
-    done = await asyncio.gather(*(take_back(database, SystemClock(), each) for each in asked))
+    asked = [RollbackRequest(made[number].short_id, (), "jo", str(number)) for number in (0, 1)]
+    done = await asyncio.gather(*(take_back(database, SystemClock(), each, HERE) for each in asked))
     assert all(isinstance(each, CompletedRollback) for each in done)
     of_run = await work_checkpoints.list_of_run(database, "run")
     assert [each.number for each in of_run] == [1, 2, 3, 4, 5]
@@ -55,7 +56,7 @@ async def test_a_damaged_chain_restores_nothing(database: Database) -> None:
     made = await add_chain(database, KEY, NOON)
     async with database.transaction() as session:
         await session.execute(update(WorkCheckpointRow).where(WorkCheckpointRow.id == made[1].id).values(content=b"x"))
-    refused = await take_back(database, SystemClock(), RollbackRequest(made[0].id, (), "jo"))
+    refused = await take_back(database, SystemClock(), RollbackRequest(made[0].id, (), "jo", "first"), HERE)
     assert isinstance(refused, RollbackRefusal)
     assert refused.problem is RollbackProblem.broken
     assert "not as they were written" in refuse_rollback(refused)
@@ -72,11 +73,11 @@ async def test_an_end_that_several_ids_have_is_refused_with_all_of_them(database
         await session.execute(
             update(WorkCheckpointRow).where(WorkCheckpointRow.id == twins[1]).values(id="01J00000000000000001AZZZZZ")
         )
-    refused = await find_checkpoint(database, "C-AZZZZZ")
+    refused = await find_checkpoint(database, "C-AZZZZZ", HERE)
     assert isinstance(refused, RollbackRefusal)
     assert refused.problem is RollbackProblem.ambiguous
     assert f"`C-{twins[0]}` (2026-05-01 12:00:00 UTC), `C-01J00000000000000001AZZZZZ`" in refuse_rollback(refused)
-    found = await find_checkpoint(database, f"C-{twins[0]}")
+    found = await find_checkpoint(database, f"C-{twins[0]}", HERE)
     assert not isinstance(found, RollbackRefusal)
 
 
@@ -91,5 +92,6 @@ async def test_it_is_asked_for_at_the_issue_or_the_pull_request_of_the_run(datab
         (RollbackPlace(10, 7), None),
         (RollbackPlace(10, 1), RollbackProblem.same),
     ):
-        done = await take_back(database, SystemClock(), RollbackRequest(made[0].short_id, (), "jo"), place)
+        asked = RollbackRequest(made[0].short_id, (), "jo", str(place))
+        done = await take_back(database, SystemClock(), asked, place)
         assert (done.problem if isinstance(done, RollbackRefusal) else None) is problem

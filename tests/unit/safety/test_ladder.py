@@ -23,7 +23,6 @@ from safety.automation_level import (
     approval_rate,
     describes_miss,
     evaluate,
-    measure_way,
 )
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -299,9 +298,9 @@ def test_a_pin_holds_and_says_what_it_holds_against() -> None:
 
 
 def test_a_share_that_does_not_count_yet_says_so() -> None:
-    [dismissed, *_] = measure_way(LadderFacts(runs=_runs(1, posted=1, dismissed=1))).own
-    assert (dismissed.met, dismissed.is_too_early) == (True, True)
-    assert dismissed.reason.text == (
+    verdict = evaluate(LadderFacts(runs=_runs(1, posted=1, dismissed=1)), ANY, _at(2))
+    assert verdict.move is LevelChange.stays
+    assert verdict.reason.children[0].text == (
         "1 of 1 finding in the last run dismissed, 100 %, at most 50 % allowed "
         "(not counted yet: that begins with 10 runs)"
     )
