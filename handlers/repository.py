@@ -11,7 +11,6 @@ from domain import commands
 from domain.commands import AnyCommand, Ignored
 from domain.github.commits import Push, Pusher
 from domain.runs.run import RepositoryRef
-from domain.text.memory_file import PATH
 from handlers.payloads import AccountView, FullName, Id, InstallationView, RepositoryEvent, Sha, View
 
 _MOST_WELCOMED = 1_000
@@ -112,10 +111,6 @@ def handle_repository(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | 
     )
 
 
-MOST_COMMITS = 2048
-"""GitHub lists no more in a push: https://docs.github.com/webhooks/webhook-events-and-payloads#push."""
-
-
 _BRANCH, _TAG = "refs/heads/", "refs/tags/"
 
 
@@ -156,47 +151,19 @@ class _PushEvent(View):
         return Pusher.app if self.sender.type == "Bot" else Pusher.person
 
 
-class _Commit(View):
-    """What a commit changed; GitHub may leave each list out."""
-
-    added: tuple[str, ...] | None = None
-    removed: tuple[str, ...] | None = None
-    modified: tuple[str, ...] | None = None
-
-    @property
-    def may_change_file(self) -> bool:
-        lists = (self.added, self.removed, self.modified)
-        return any(each is None or PATH in each for each in lists)
-
-
-class _DefaultPushEvent(RepositoryEvent):
+class _BranchPushEvent(RepositoryEvent):
     ref: str
-    after: Sha | None = None
     forced: bool = False
     deleted: bool = False
-    commits: tuple[_Commit, ...] = ()
-
-    @property
-    def may_change_file(self) -> bool:
-        """Whether the push may change the memory file."""
-        return len(self.commits) >= MOST_COMMITS or any(commit.may_change_file for commit in self.commits)
 
 
 def handle_push(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`."""
-    event = _DefaultPushEvent.model_validate(payload)
-    is_default = event.ref == f"{_BRANCH}{event.repository.default_branch}"
-    repository, sender = event.to_ref(), event.sender.as_sender()
-    if event.forced and not event.deleted and event.ref.startswith(_BRANCH):
-        branch = event.ref.removeprefix(_BRANCH)
-        return commands.FollowForcedPush(
-            repository=repository, sender=sender, branch=branch, head_sha=event.after, is_default=is_default
-        )
-    if not is_default or event.deleted:
-        return Ignored(reason="not_the_default_branch")
-    if not event.may_change_file:
-        return Ignored(reason="nothing_to_read")
-    return commands.ReadMemoryFile(repository=repository, sender=sender, head_sha=event.after)
+    event = _BranchPushEvent.model_validate(payload)
+    if not event.forced or event.deleted or not event.ref.startswith(_BRANCH):
+        return Ignored(reason="nothing_rewritten")
+    branch = event.ref.removeprefix(_BRANCH)
+    return commands.FollowForcedPush(repository=event.to_ref(), sender=event.sender.as_sender(), branch=branch)
 
 
 def read_push(payload: Mapping[str, Any], received_at: datetime) -> tuple[int, Sequence[Push]]:

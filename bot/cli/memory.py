@@ -29,12 +29,12 @@ from domain.memories import (
 )
 from domain.runs.run import RepositoryRef
 from domain.text.escaping import flatten_redacted, format_moment, strip_invisible
-from domain.text.memory_file import MOST_LINES, PATH, ExportedMemory, LineMistake, dump_line, parse_lines
+from domain.text.memory_file import MOST_LINES, ExportedMemory, LineMistake, dump_line, parse_lines
 from memory.db.engine import Database
-from memory.learned import catalogue, memory_file
+from memory.learned import catalogue
 from memory.learned.catalogue import CatalogueEntry, MemoryHistory, Recall
 from memory.reports import costs
-from messages.memory_file import OUTCOMES, USES, describe_memory_event
+from messages.memory import OUTCOMES, USES, describe_memory_event
 from pipeline.config import loading
 from safety.memory_consolidation import to_pattern
 
@@ -198,9 +198,6 @@ async def edit(settings: Installation, name: str, words: MemoryText) -> None:
         raise ForgeError("There is nothing to change.", "Give --content, --context or --tags.")
     async with open_database(settings) as database:
         memory = await _find_memory(database, name)
-        if memory_file.is_from_file(memory):
-            why = f"{memory.short_id} comes from {PATH} in its repository."
-            raise ForgeError(why, "Change it there, on the default branch.")
         changed = _validate(_apply(memory, words))
         if changed == memory:
             print_lines(f"{memory.short_id} says that already, so nothing was changed.")

@@ -19,14 +19,13 @@ from domain.memories import (
     to_one_line,
 )
 from domain.slash import Forget, SlashCommand, Tell
-from domain.text.memory_file import PATH, dump_line
+from domain.text.memory_file import dump_line
 from domain.verbs import Verb
 from memory.learned import catalogue, memories
 from memory.learned.catalogue import CatalogueEntry, MemoryKeeper, Recall
-from memory.learned.memory_file import is_from_file
 from memory.reports import finding_pages, memory_pages
 from memory.reports.memory_pages import MemoryFilter, MutedCount
-from messages.memory_file import OUTCOMES, USES, describe_memory_event
+from messages.memory import OUTCOMES, USES, describe_memory_event
 from pipeline.verdicts.dismissal import forget_memory
 from pipeline.verdicts.suppression import load_memory_settings
 
@@ -130,7 +129,6 @@ async def render_memory(
         "done": done,
         "mistakes": mistakes,
         "typed": typed or memory,
-        "from_file": PATH if is_from_file(memory) else "",
         "may_edit": visit.may(EDITOR) and memory.is_live,
     }
     return Page("memory.html", f"Memory {memory.short_id}", shown, status=status if mistakes else 200)
@@ -166,8 +164,6 @@ def locate_source(visit: Visit, memory: Memory) -> str:
     """Where it was taught: on GitHub, or at a run; empty if that is not known."""
     if memory.source.startswith("imported from"):  # it may name places of another repository
         return ""
-    if is_from_file(memory):
-        return visit.on_github("blob", "HEAD", *PATH.split("/"))
     if (place := _IN_NUMBER.search(memory.source)) is not None:
         issue = visit.on_github("issues", place[1])  # GitHub leads to the pull request if it is one
         return f"{issue}#issuecomment-{place[2]}" if place[2] else issue
@@ -203,7 +199,6 @@ def _list_events(history: catalogue.MemoryHistory) -> Sequence[tuple[object, str
 
 _TEACH = Tell(verb=Verb.remember, text="a memory")
 _SWITCHED_OFF = "Learning is switched off here: `memory: {enabled: false}` in `.github/forge.yml`."
-_FROM_FILE = f"This memory comes from {PATH} in the repository: change it there, on the default branch."
 _ARCHIVED = "This memory is archived and no longer used: add it again."
 
 
@@ -261,7 +256,7 @@ async def correct(visit: Visit) -> Shown:
     refused = _explain_refusal(visit, _TEACH)
     if refused:
         return await render_memory(visit, memory, mistakes=[refused], typed=typed, status=403)
-    mistakes = [_FROM_FILE] if is_from_file(memory) else _list_mistakes(typed)
+    mistakes = _list_mistakes(typed)
     if mistakes:
         return await render_memory(visit, memory, mistakes=mistakes, typed=typed)
     changed = _to_one_line(typed)

@@ -271,15 +271,6 @@ async def test_no_more_than_the_repository_wants(url: str, tmp_path: Path, capsy
     await database.close()
 
 
-async def test_what_the_file_of_the_repository_says_is_changed_there(url: str) -> None:
-    database = Database(url)
-    source = ".github/forge-memory.md at ccccccc, line 1"
-    await memories.add(database, _memory("01J0000000000000000000M009", content="From the file.", source=source))
-    await database.close()
-    with pytest.raises(ForgeError, match=r"M-00M009 comes from .github/forge-memory.md in its repository"):
-        await remembered.edit(settings(url), "M-00M009", MemoryText("Other."))
-
-
 async def test_an_archived_memory_leaves_the_dismissal_that_taught_it(
     url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
