@@ -1,4 +1,4 @@
-"""The pages of memories: list, search, export, one with what it mutes, and the forms that add, correct, archive one."""
+"""The pages of memories: list, search, one with what it mutes, and the forms that add, correct, archive one."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bot.dashboard.authority import GitHubSilent
 from bot.dashboard.runs import show_listed
-from bot.dashboard.visit import Download, NotHere, Page, SeeOther, Shown, Visit
+from bot.dashboard.visit import NotHere, Page, SeeOther, Shown, Visit
 from domain.errors import CodeHostError
 from domain.memories import (
     Memory,
@@ -19,7 +19,6 @@ from domain.memories import (
     to_one_line,
 )
 from domain.slash import Forget, SlashCommand, Tell
-from domain.text.memory_file import dump_line
 from domain.verbs import Verb
 from memory.learned import catalogue, memories
 from memory.learned.catalogue import CatalogueEntry, MemoryKeeper, Recall
@@ -149,21 +148,8 @@ async def find_memory(visit: Visit) -> Memory:
     return meant[0]
 
 
-async def export_memories(visit: Visit) -> Shown:
-    """The memories as JSON Lines, oldest first, as ``forge memory export`` writes them."""
-    found = await catalogue.list_memories(
-        visit.database, [visit.repository.id], archived=visit.query.get("archived") == "yes"
-    )
-    ordered = sorted((each.memory for each in found), key=lambda memory: memory.id)
-    text = "".join(f"{dump_line(each, visit.repository.full_name)}\n" for each in ordered)
-    name = f"{visit.repository.owner}-{visit.repository.name}-memories.jsonl"
-    return Download(name, "application/jsonl", text.encode())
-
-
 def locate_source(visit: Visit, memory: Memory) -> str:
     """Where it was taught: on GitHub, or at a run; empty if that is not known."""
-    if memory.source.startswith("imported from"):  # it may name places of another repository
-        return ""
     if (place := _IN_NUMBER.search(memory.source)) is not None:
         issue = visit.on_github("issues", place[1])  # GitHub leads to the pull request if it is one
         return f"{issue}#issuecomment-{place[2]}" if place[2] else issue

@@ -163,6 +163,6 @@ async def test_what_belongs_to_a_repository_is_shown_there_only(story_with_model
 
 
 _LISTS = (
-    *("", "/runs", "/findings", "/memories", "/memories?archived=yes", "/memories?q=totals", "/memories/export"),
+    *("", "/runs", "/findings", "/memories", "/memories?archived=yes", "/memories?q=totals"),
     *("/gates", "/costs", "/metrics", "/deployments", "/level", "/audit", "/audit/export/jsonl", "/audit/export/csv"),
 )

@@ -98,14 +98,10 @@ async def test_two_at_once_do_not_pass_the_last_place(database: Database) -> Non
     assert len(await _live(database)) == 3
 
 
-async def test_what_the_operator_adds_and_imports(database: Database) -> None:
+async def test_what_the_operator_adds(database: Database) -> None:
     await memories.add(database, _memory(1))
     assert await catalogue.add(database, _build_pinned(2), "ops", 1) == _build_pinned(2)
     assert await catalogue.add(database, _build_pinned(3), "ops", 1) is None
-    many = [_memory(4), _memory(5), _build_pinned(2)]
-    assert await catalogue.import_memories(database, SHOP, many, "f", "ops", NOON, 2) == catalogue.ImportResult(None, 1)
-    assert await catalogue.import_memories(database, SHOP, many, "f", "ops", NOON, 3) == catalogue.ImportResult(2, 1)
-    assert await catalogue.import_memories(database, SHOP, many, "f", "ops", NOON, 3) == catalogue.ImportResult(0, 3)
 
 
 LOOSENING = (
