@@ -142,14 +142,10 @@ class ResumeInstallation(Command):
 
 
 class WelcomeRepositories(Command):
-    """The App was installed, or got more repositories: say what it does there.
-
-    :param is_chosen: whether somebody chose these repositories; otherwise the App has all of an account.
-    """
+    """Somebody chose a few repositories for the App: say there what it does."""
 
     kind: Literal["welcome_repositories"] = "welcome_repositories"
     repositories: tuple[RepositoryRef, ...]
-    is_chosen: bool
     sender: Sender
 
 

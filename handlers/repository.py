@@ -12,9 +12,7 @@ from domain.commands import AnyCommand, Ignored
 from domain.github.commits import Push, Pusher
 from domain.runs.run import RepositoryRef
 from handlers.payloads import AccountView, FullName, Id, InstallationView, RepositoryEvent, Sha, View
-
-_MOST_WELCOMED = 1_000
-"""Repositories of one event that are welcomed, so that the command stays small."""
+from safety.eligibility import is_flood
 
 
 class _Removed(View):
@@ -76,14 +74,15 @@ def handle_installation_repositories(payload: Mapping[str, Any], _app_id: int) -
     )
 
 
-def _welcome(event: _InstallationEvent, added: tuple[_Added, ...]) -> commands.WelcomeRepositories:
+def _welcome(event: _InstallationEvent, added: tuple[_Added, ...]) -> commands.WelcomeRepositories | Ignored:
+    if is_flood(len(added), chosen=event.installation.repository_selection == "selected"):
+        return Ignored(reason="too_many_to_welcome")
     return commands.WelcomeRepositories(
         repositories=tuple(
             RepositoryRef(installation_id=event.installation.id, id=each.id, owner=owner, name=name)
-            for each in added[:_MOST_WELCOMED]
+            for each in added
             for owner, _, name in [each.full_name.partition("/")]
         ),
-        is_chosen=event.installation.repository_selection == "selected",
         sender=event.sender.as_sender(),
     )
 

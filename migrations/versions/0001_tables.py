@@ -534,10 +534,7 @@ Table(
     Column("level_by", String),
     Column("missed", JSON(none_as_null=True)),
     Column("lost_at", _TIME),
-    Column("welcome", String),
     Column("welcome_cause", String),
-    Column("welcome_run_id", String),
-    Column("overview", JSON(none_as_null=True)),
     Column("installation_id", BigInteger, index=True),
 )
 

@@ -19,7 +19,7 @@ FIRST = "0002"
 """The schema of the first release."""
 
 RELEASED: Mapping[str, str] = {
-    "0001": "ea04eac884cb42f232616e6cfd91ee3345c4ee219c72bbd7b30b3c425723dd67",
+    "0001": "cd07ff0b3cb10c2433e11ed7d272f735e13a7fdb9eff28154c9bc799284c5510",
     "0002": "442a644c339d9592406ca79f1ee7572afcd6533b9671f4f7a433541451d8e140",
 }
 """The migrations that databases of users went through, and the SHA-256 of their files; a release adds its own."""
