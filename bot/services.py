@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from agents.toolbox import Toolbox
 from bot.github.host import GitHubHost
 from bot.github.limits import StoredBudget, StoredLimits
+from bot.github.registration import load_permissions
 from bot.model_gateway import open_gateway
 from bot.operator_files import load_deploy_access, load_notice_access
 from bot.outbound import OutboundClient
@@ -77,7 +78,8 @@ async def build_services(
         ceilings=settings.ceilings,
         reflects=settings.reflection,
         public_url=settings.public_url,
-        welcome=await asyncio.to_thread(settings.load_welcome_terms),
+        welcomes=settings.welcome,
+        permissions=await asyncio.to_thread(load_permissions),
         deploy_access=accesses,
         notices=notices,
     )

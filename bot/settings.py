@@ -18,7 +18,6 @@ from pydantic_settings import (
 
 from agents.llm.models import CALL_SECONDS, Models, ModelTier, Unusable
 from bot.addresses import find_host_name, is_heard_on_loopback, is_loopback, is_named, spell_as_browser
-from bot.github.registration import load_permissions
 from bot.github.settings import GitHubSettings, rsa_key
 from bot.outbound import NOTHING, Allowance
 from bot.setting_sources import (
@@ -36,7 +35,6 @@ from bot.setting_sources import (
     refuse_unknown,
 )
 from domain.errors import ConfigurationError
-from domain.github.installations import WelcomeTerms, WelcomeWay
 from domain.money import Ceilings, FixedPrice, to_micro
 from domain.text.redaction import PROCESS_REDACTOR
 from workspace.sandbox.probing import Wanted
@@ -89,7 +87,7 @@ class Installation(ToolFolders, Places):
     concurrent_runs: int = Field(default=4, ge=1, le=64)
     tool_workers: int = Field(default=2, ge=1, le=32)
     reflection: bool = True
-    welcome: WelcomeWay = WelcomeWay.issue
+    welcome: bool = True
 
     @field_validator("sandbox_proxy", mode="before")
     @classmethod
@@ -159,10 +157,6 @@ class Installation(ToolFolders, Places):
         set_ones = {name: getattr(self, f"ceiling_{name}") for name in names}
         money = {name: None if usd is None else to_micro(usd) for name, usd in set_ones.items()}
         return Ceilings(**money, calls=self.ceiling_calls, minutes=self.ceiling_minutes, level=self.ceiling_level)
-
-    def load_welcome_terms(self) -> WelcomeTerms:
-        """How loudly Forge may introduce itself, and which permissions it says are missing."""
-        return WelcomeTerms(most=self.welcome, needed=load_permissions())
 
     @property
     def slot(self) -> str:

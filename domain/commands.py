@@ -142,14 +142,10 @@ class ResumeInstallation(Command):
 
 
 class WelcomeRepositories(Command):
-    """The App was installed, or got more repositories: say what it does there.
-
-    :param is_chosen: whether somebody chose these repositories; otherwise the App has all of an account.
-    """
+    """Somebody chose a few repositories for the App: say there what it does."""
 
     kind: Literal["welcome_repositories"] = "welcome_repositories"
     repositories: tuple[RepositoryRef, ...]
-    is_chosen: bool
     sender: Sender
 
 
@@ -289,26 +285,11 @@ class ReadReply(WrittenComment):
     opened_by: int | None
 
 
-class ReadMemoryFile(RepositoryCommand):
-    """A push to the default branch may have changed the memory file.
-
-    :param head_sha: the pushed commit; None in commands that an earlier version stored.
-    """
-
-    kind: Literal["read_memory_file"] = "read_memory_file"
-    head_sha: str | None = None
-
-
 class FollowForcedPush(RepositoryCommand):
-    """Somebody rewrote a branch: the verdicts of what goes into it were about another base.
-
-    :param is_default: it is the default branch, so its memory file may be another one, too.
-    """
+    """Somebody rewrote a branch: the verdicts of what goes into it were about another base."""
 
     kind: Literal["follow_forced_push"] = "follow_forced_push"
     branch: str
-    head_sha: str | None = None
-    is_default: bool = False
 
 
 class ChecksEnded(Command):
@@ -338,7 +319,6 @@ AnyCommand = Annotated[
     | ChangesRequested
     | ReadReply
     | ReadRemark
-    | ReadMemoryFile
     | FollowForcedPush
     | ChecksEnded,
     Field(discriminator="kind"),

@@ -64,7 +64,6 @@ class EventType(StrEnum):
     memory_recalled = "memory.recalled"  # an agent got memories
     memory_archived = "memory.archived"
     memory_edited = "memory.edited"  # by a person at the command line, with the former text
-    memory_imported = "memory.imported"  # from a file
     learning_stored = "learning.stored"
     learning_merged = "learning.merged"  # it was known already
     learning_refused = "learning.refused"

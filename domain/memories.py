@@ -374,7 +374,7 @@ def find_mistakes(content: str, context: str, tags: Sequence[str]) -> Iterator[t
         yield from (("tag", *each) for each in _find_hidden(tag))
 
 
-def is_html(text: str) -> bool:
+def _is_html(text: str) -> bool:
     """Whether there is HTML outside of inline code."""
     return _HTML.search(_CODE.sub("", text)) is not None
 
@@ -384,7 +384,7 @@ def _find_hidden(text: str) -> Iterator[tuple[str, str]]:
     bare = text.translate(_EMOJI)
     if strip_invisible(bare) != bare:
         yield "holds invisible or control characters", ""
-    if is_html(bare):
+    if _is_html(bare):
         yield "holds HTML, which hides things", "`<` before a letter only in backticks"
     if _DEFINITION.search(bare):
         yield "holds a link definition, which nobody sees", ""

@@ -11,11 +11,8 @@ from domain import commands
 from domain.commands import AnyCommand, Ignored
 from domain.github.commits import Push, Pusher
 from domain.runs.run import RepositoryRef
-from domain.text.memory_file import PATH
 from handlers.payloads import AccountView, FullName, Id, InstallationView, RepositoryEvent, Sha, View
-
-_MOST_WELCOMED = 1_000
-"""Repositories of one event that are welcomed, so that the command stays small."""
+from safety.eligibility import is_flood
 
 
 class _Removed(View):
@@ -77,14 +74,15 @@ def handle_installation_repositories(payload: Mapping[str, Any], _app_id: int) -
     )
 
 
-def _welcome(event: _InstallationEvent, added: tuple[_Added, ...]) -> commands.WelcomeRepositories:
+def _welcome(event: _InstallationEvent, added: tuple[_Added, ...]) -> commands.WelcomeRepositories | Ignored:
+    if is_flood(len(added), chosen=event.installation.repository_selection == "selected"):
+        return Ignored(reason="too_many_to_welcome")
     return commands.WelcomeRepositories(
         repositories=tuple(
             RepositoryRef(installation_id=event.installation.id, id=each.id, owner=owner, name=name)
-            for each in added[:_MOST_WELCOMED]
+            for each in added
             for owner, _, name in [each.full_name.partition("/")]
         ),
-        is_chosen=event.installation.repository_selection == "selected",
         sender=event.sender.as_sender(),
     )
 
@@ -110,10 +108,6 @@ def handle_repository(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | 
         why=event.action,
         sender=event.sender.as_sender(),
     )
-
-
-MOST_COMMITS = 2048
-"""GitHub lists no more in a push: https://docs.github.com/webhooks/webhook-events-and-payloads#push."""
 
 
 _BRANCH, _TAG = "refs/heads/", "refs/tags/"
@@ -156,47 +150,19 @@ class _PushEvent(View):
         return Pusher.app if self.sender.type == "Bot" else Pusher.person
 
 
-class _Commit(View):
-    """What a commit changed; GitHub may leave each list out."""
-
-    added: tuple[str, ...] | None = None
-    removed: tuple[str, ...] | None = None
-    modified: tuple[str, ...] | None = None
-
-    @property
-    def may_change_file(self) -> bool:
-        lists = (self.added, self.removed, self.modified)
-        return any(each is None or PATH in each for each in lists)
-
-
-class _DefaultPushEvent(RepositoryEvent):
+class _BranchPushEvent(RepositoryEvent):
     ref: str
-    after: Sha | None = None
     forced: bool = False
     deleted: bool = False
-    commits: tuple[_Commit, ...] = ()
-
-    @property
-    def may_change_file(self) -> bool:
-        """Whether the push may change the memory file."""
-        return len(self.commits) >= MOST_COMMITS or any(commit.may_change_file for commit in self.commits)
 
 
 def handle_push(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`."""
-    event = _DefaultPushEvent.model_validate(payload)
-    is_default = event.ref == f"{_BRANCH}{event.repository.default_branch}"
-    repository, sender = event.to_ref(), event.sender.as_sender()
-    if event.forced and not event.deleted and event.ref.startswith(_BRANCH):
-        branch = event.ref.removeprefix(_BRANCH)
-        return commands.FollowForcedPush(
-            repository=repository, sender=sender, branch=branch, head_sha=event.after, is_default=is_default
-        )
-    if not is_default or event.deleted:
-        return Ignored(reason="not_the_default_branch")
-    if not event.may_change_file:
-        return Ignored(reason="nothing_to_read")
-    return commands.ReadMemoryFile(repository=repository, sender=sender, head_sha=event.after)
+    event = _BranchPushEvent.model_validate(payload)
+    if not event.forced or event.deleted or not event.ref.startswith(_BRANCH):
+        return Ignored(reason="nothing_rewritten")
+    branch = event.ref.removeprefix(_BRANCH)
+    return commands.FollowForcedPush(repository=event.to_ref(), sender=event.sender.as_sender(), branch=branch)
 
 
 def read_push(payload: Mapping[str, Any], received_at: datetime) -> tuple[int, Sequence[Push]]:

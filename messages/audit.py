@@ -31,7 +31,6 @@ SAFETY_EVENTS: Sequence[EventType] = tuple(
         EventType.memory_stored,
         EventType.memory_edited,
         EventType.memory_archived,
-        EventType.memory_imported,
     }
 )
 """What is a safety decision, tells of one, or changes what mutes findings."""
@@ -195,10 +194,6 @@ def _checkpoint(event: Event, _kind: str, facts: Mapping[str, Any]) -> EventDesc
 def _memory(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription:
     who, name = str(facts.get("by", "")), shorten_id("M", str(facts.get("memory", "")))
     match event.type:
-        case EventType.memory_imported:
-            what = f"memories imported from {facts.get('file') or event.source}: {facts.get('added', 0)} new"
-            gone: Sequence[object] = facts.get("archived") or ()
-            return EventDescription(f"{what}, {len(gone)} archived" if gone else what, who=who)
         case EventType.memory_edited:
             before = cast(Mapping[str, Any], facts.get("before") or {})
             after = cast(Mapping[str, Any], facts.get("after") or {})

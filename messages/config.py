@@ -18,6 +18,11 @@ _SHOWN = 40  # changed values in the summary
 _LATER = "The version of this pull request takes effect only once it is on the default branch."
 
 
+def combine_checks(one: CheckText, other: CheckText) -> CheckText:
+    """Two files in one check."""
+    return CheckText(f"{one.title}; {other.title}"[:255], f"{one.summary}\n\n{other.summary}")
+
+
 @dataclass(frozen=True)
 class ValueChange:
     """One value that a new version changes; None stands for a value that is not there."""

@@ -1,8 +1,10 @@
-"""Every text about what Forge learned from people: receipts, what is held back because of it, and why."""
+"""Every text about what Forge learned from people: receipts, what is held back because of it, and what became of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from domain.events import Event, EventType
 from domain.memories import Memory
 from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding
@@ -14,7 +16,16 @@ from domain.review.review import (
     SuppressionReason,
     parent_folder,
 )
-from domain.text.escaping import escape, format_day, inline_code, inline_path, link, name_count, name_some
+from domain.text.escaping import (
+    escape,
+    flatten_redacted,
+    format_day,
+    inline_code,
+    inline_path,
+    link,
+    name_count,
+    name_some,
+)
 
 MOST_GROUPS = 10  # lines of the summary
 MOST_NAMED = 5  # memories and dismissals that are named at once
@@ -318,3 +329,35 @@ def _list_ids(memories: Sequence[str]) -> str:
 
 def _times(number: int) -> str:
     return "once" if number == 1 else f"{number} times"
+
+
+# --- what became of a memory ---------------------------------------------------------------------------------
+
+USES = {
+    "recurred": "taught again",
+    "applied": "helped",
+    "confirmed": "confirmed by a person",
+    "dismissed": "doubted by a person",
+}
+OUTCOMES = {"": "nothing known yet", "helped": "helped", "ignored": "was not used"}
+
+
+def describe_memory_event(event: Event) -> str:
+    """What an event says that happened to a memory."""
+    by = f" by {flatten_redacted(str(event.payload.get('by', '')))}" if event.payload.get("by") else ""
+    if event.type is EventType.memory_edited:
+        return f"edited{by}; before: {_describe_change(event.payload)}"
+    if event.type is EventType.learning_stored:
+        return f"learned by looking back at run {event.trace}"
+    return f"{event.type.value.removeprefix('memory.')}{by}"
+
+
+def _describe_change(payload: Mapping[str, Any]) -> str:
+    """The parts that an edit changed, as they were before."""
+    before, after = payload.get("before", {}), payload.get("after", {})
+    parts = [f"{name} “{flatten_redacted(_text(value))}”" for name, value in before.items() if value != after.get(name)]
+    return ", ".join(parts)
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]

@@ -156,7 +156,6 @@ def render_outcome(
     posted_before: int,
     problem: str | None = None,
     gates: str = "",
-    welcome: str = "",
     *,
     has_server: bool = True,
     is_tested: bool = False,
@@ -168,7 +167,6 @@ def render_outcome(
     :param posted_before: how many findings an earlier review of this pull request already carries.
     :param problem: what is wrong with the repository's configuration.
     :param gates: the section on what people were asked.
-    :param welcome: the part in which Forge introduces itself.
     :param has_server: buttons and commands are there for the reader.
     :param is_tested: a check of this head shows what came of its tests.
     :param offer: the line about a branch that conflicts with its base.
@@ -187,7 +185,6 @@ def render_outcome(
         _in_history(review, has_server=has_server),
         render_details(review),
         render_worklist(review.findings),
-        welcome,
     ]
     return CheckText(name_outcome(review), "\n\n".join(part for part in parts if part), _details(review))
 

@@ -34,33 +34,26 @@ _OF_MODELS = frozenset({Verb.do, Verb.mend, Verb.plan, Verb.run})
 
 def render_issue(overview: RepositoryOverview, marker: str) -> str:
     """The body of the issue, one screen long."""
-    return "\n\n".join([_GREETING, *_list_parts(overview, "###"), marker])
+    first = [verb for verb in _FIRST if overview.model or verb not in _OF_MODELS]
+    rows = "\n".join(f"| `/forge {VERBS[verb].usage}` | {VERBS[verb].meaning} |" for verb in first)
+    parts = [
+        _GREETING,
+        _tell_purpose(overview),
+        f"### What leaves this repository\n\n{_tell_privacy(overview)}",
+        f"### What Forge sees here\n\n{_tell_sights(overview)}",
+        f"### First commands\n\n| in a comment | |\n| --- | --- |\n{rows}",
+        f"### How to switch it off\n\n{_ENDS}",
+        marker,
+    ]
+    return "\n\n".join(parts)
 
 
-def render_part(overview: RepositoryOverview) -> str:
-    """The part of the first review's check."""
-    told = "\n\n".join(_list_parts(overview, "####"))
-    head = "<details><summary><b>Forge is new here:</b> what it does, and how to steer it</summary>"
-    return f"{head}\n\n{told}\n\n</details>"
-
-
-def describe_outcome(opened: int, noted: int) -> str:
+def describe_outcome(opened: int) -> str:
     """For the deliveries table.
 
     :param opened: issues.
-    :param noted: repositories whose first review says it.
     """
-    return f"{opened} issue{'' if opened == 1 else 's'} opened, {noted} told in their first review"
-
-
-def _list_parts(overview: RepositoryOverview, heading: str) -> Iterator[str]:
-    yield _tell_purpose(overview)
-    yield f"{heading} What leaves this repository\n\n{_tell_privacy(overview)}"
-    yield f"{heading} What Forge sees here\n\n{_tell_sights(overview)}"
-    first = [verb for verb in _FIRST if overview.model or verb not in _OF_MODELS]
-    rows = "\n".join(f"| `/forge {VERBS[verb].usage}` | {VERBS[verb].meaning} |" for verb in first)
-    yield f"{heading} First commands\n\n| in a comment | |\n| --- | --- |\n{rows}"
-    yield f"{heading} How to switch it off\n\n{_ENDS}"
+    return f"{opened} issue{'' if opened == 1 else 's'} opened"
 
 
 def _tell_purpose(overview: RepositoryOverview) -> str:

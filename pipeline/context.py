@@ -1,14 +1,13 @@
 """The parts of a process that workflows use, built once at its start."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agents.llm.gateway.gateway import GatewayOpener
 from agents.llm.models import Models
 from agents.toolbox import Toolbox
 from domain.deployments.deployment import NO_ACCESS, DeployAccess, DeployAccesses
-from domain.github.installations import WelcomeTerms
 from domain.money import NO_CEILINGS, Ceilings
 from domain.notices import NO_NOTICES, NoticeAccess
 from domain.ports import Clock, CodeHost, Outbound
@@ -49,7 +48,8 @@ class Services:
     progress_delay: float = PROGRESS_DELAY
     reflects: bool = True  # whether Forge asks a model what it can learn from runs
     public_url: str = ""  # of this server; empty if the operator named none
-    welcome: WelcomeTerms = field(default_factory=WelcomeTerms)
+    welcomes: bool = True  # whether Forge introduces itself where it is installed
+    permissions: Mapping[str, str] = field(default_factory=dict[str, str])  # that it asks for, name → level
     deploy_access: DeployAccesses = field(default_factory=dict[tuple[str, str], DeployAccess])
     notices: NoticeAccess = NO_NOTICES
     shadow_places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_SHADOWS))

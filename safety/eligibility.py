@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from domain.commands import Repeat
 from domain.config.configuration import Labels
 from domain.config.sections import Forks, Paths, ReviewSettings
-from domain.github.installations import MOST_ISSUES, RepositoryTraits, WelcomeWay
+from domain.github.installations import MOST_ISSUES, RepositoryTraits
 from domain.github.pull_requests import PullRequest
 from domain.globs import matches, permits
 from domain.runs.run import ReasonCode, RunState
@@ -107,26 +107,13 @@ def is_flood(count: int, *, chosen: bool) -> bool:
     return not chosen or count > MOST_ISSUES
 
 
-_BY_LOUDNESS = (WelcomeWay.off, WelcomeWay.check, WelcomeWay.issue)
+def is_welcome_wanted(traits: RepositoryTraits, granted: Mapping[str, str]) -> bool:
+    """Whether an issue in which Forge introduces itself can be opened in a repository, and belongs there.
 
-
-def choose_way(
-    wanted: WelcomeWay, most: WelcomeWay, traits: RepositoryTraits, granted: Mapping[str, str], *, may_open: bool
-) -> WelcomeWay:
-    """Where a repository is welcomed that was chosen with few others.
-
-    :param wanted: by the repository's configuration.
-    :param most: what the operator allows.
     :param granted: the permissions of the installation, name → level.
-    :param may_open: whether the level of automation and the configuration let Forge open an issue.
     """
-    way = min(wanted, most, key=_BY_LOUDNESS.index)
-    if traits.is_archived:
-        return WelcomeWay.off
-    if way is not WelcomeWay.issue:
-        return way
-    can_open = may_open and traits.has_issues and granted.get("issues") == "write"
-    return WelcomeWay.issue if can_open and traits.has_commits and not traits.is_fork else WelcomeWay.check
+    can_open = traits.has_issues and not traits.is_archived and granted.get("issues") == "write"
+    return can_open and traits.has_commits and not traits.is_fork
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from domain.globs import join_patterns, matches
 from domain.paths import fold_path
-from domain.text.memory_file import PATH
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ TABLE = (
     ),
     ProtectedFiles(
         "Forge",
-        (".github/forge.yml", PATH),
+        (".github/forge.yml", ".github/forge-memory.md"),
         "gates, budgets, commands and what models are told",
         True,
         "it decides what Forge itself asks",

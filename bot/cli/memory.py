@@ -1,17 +1,14 @@
-"""`forge memory`: shows what Forge remembers, and lets people add, correct, archive, export and import it."""
+"""`forge memory`: shows what Forge remembers, and lets people add, correct and archive it."""
 
-import itertools
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bot.cli import lookup
-from bot.cli.output import output, print_lines
+from bot.cli.output import print_lines
 from bot.cli.process import operator_name, run
 from bot.clock import SystemClock
 from bot.current_database import open_database
@@ -28,17 +25,15 @@ from domain.memories import (
     to_one_line,
 )
 from domain.runs.run import RepositoryRef
-from domain.text.escaping import flatten_redacted, format_moment, strip_invisible
-from domain.text.memory_file import MOST_LINES, PATH, ExportedMemory, LineMistake, dump_line, parse_lines
+from domain.text.escaping import flatten_redacted, format_moment
 from memory.db.engine import Database
-from memory.learned import catalogue, memory_file
+from memory.learned import catalogue
 from memory.learned.catalogue import CatalogueEntry, MemoryHistory, Recall
 from memory.reports import costs
-from messages.memory_file import OUTCOMES, USES, describe_memory_event
+from messages.memory import OUTCOMES, USES, describe_memory_event
 from pipeline.config import loading
 from safety.memory_consolidation import to_pattern
 
-_NAMED = 12  # wrong lines that an import lists
 _WIDTH = 100  # characters of a memory's text in a list
 
 
@@ -48,7 +43,7 @@ commands = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="Show, add, edit, archive, export and import memories.",
+    help="Show, add, edit and archive memories.",
 )
 
 _Repository = Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository.")]
@@ -115,7 +110,7 @@ async def show_all(settings: Installation, asked: MemoryOptions) -> None:
     if not found:
         print_lines("No memory matches.")
     elif len(found) == asked.limit:
-        print_lines(f"Only the newest {asked.limit} are shown; --limit or an export shows more.")
+        print_lines(f"Only the newest {asked.limit} are shown; --limit shows more.")
 
 
 @commands.command("show")
@@ -198,9 +193,6 @@ async def edit(settings: Installation, name: str, words: MemoryText) -> None:
         raise ForgeError("There is nothing to change.", "Give --content, --context or --tags.")
     async with open_database(settings) as database:
         memory = await _find_memory(database, name)
-        if memory_file.is_from_file(memory):
-            why = f"{memory.short_id} comes from {PATH} in its repository."
-            raise ForgeError(why, "Change it there, on the default branch.")
         changed = _validate(_apply(memory, words))
         if changed == memory:
             print_lines(f"{memory.short_id} says that already, so nothing was changed.")
@@ -233,25 +225,6 @@ async def archive(settings: Installation, name: str) -> None:
     print_lines(f"{memory.short_id} is archived: Forge keeps it but no longer uses it.", *render_remaining(story))
 
 
-@commands.command("export")
-def export_command(
-    file: Annotated[Path | None, typer.Argument(help="The file to write; default: standard output.")] = None,
-    repository: _Repository = None,
-    kind: _OfKind = None,
-    archived: _Archived = False,
-) -> None:
-    """Export memories as JSON Lines, oldest first."""
-    run(lambda settings: export_memories(settings, repository, kind, file, archived=archived))
-
-
-@commands.command("import")
-def import_command(
-    file: Annotated[Path, typer.Argument(help="JSON Lines as exported; - for standard input.")], repository: _Needed
-) -> None:
-    """Import memories: all lines, or none if one is wrong. Known memories are not stored twice."""
-    run(lambda settings: import_memories(settings, file, repository))
-
-
 async def _find_ids(database: Database, repository: str | None) -> Sequence[int] | None:
     return None if repository is None else await lookup.find_repositories(database, repository)
 
@@ -281,76 +254,9 @@ def _validate(memory: Memory) -> Memory:
 MAKE_ROOM = "Archive some with `forge memory archive M-ID`."
 
 
-async def export_memories(
-    settings: Installation, repository: str | None, kind: MemoryKind | None, file: Path | None, *, archived: bool
-) -> None:
-    """Write memories as JSON Lines, oldest first.
-
-    :param repository: only its own; None: of all.
-    :param kind: only this one; None: every kind.
-    :param file: None: standard output.
-    :param archived: archived ones, too.
-    :raises ForgeError: if it cannot be written, or Forge never ran in the repository.
-    """
-    async with open_database(settings) as database:
-        ids = None if repository is None else await lookup.find_repositories(database, repository)
-        found = await catalogue.list_memories(database, ids, kind, archived=archived)
-        names = await costs.load_names(database, [each.memory.repository_id for each in found])
-    memories = sorted((each.memory for each in found), key=lambda memory: memory.id)
-    lines = [dump_line(each, names.get(each.repository_id, str(each.repository_id))) for each in memories]
-    if file is None:
-        with output() as console:
-            console.file.writelines(f"{line}\n" for line in lines)
-        return
-    try:
-        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    except OSError as error:
-        raise ForgeError(f"{file} could not be written: {error.strerror}.", "Name another file.") from None
-    print_lines(f"{count_memories(len(lines))} written to {file}.")
-
-
-async def import_memories(settings: Installation, file: Path, repository: str) -> None:
-    """Store the memories of a JSON Lines file, all of them or none.
-
-    :param file: ``-``: standard input.
-    :raises ForgeError: if the file cannot be read, a line is wrong, or there is no room; then nothing was imported.
-    """
-    now = SystemClock().now()
-    named = "standard input" if str(file) == "-" else file.name
-    found, mistakes = parse_lines(_read_text(file).split("\n"), now)
-    if mistakes:
-        raise ForgeError(
-            describe_mistakes(named, mistakes), "Nothing was imported; correct the file and import it again."
-        )
-    live = [line for line in found if line.archived_at is None]
-    async with open_database(settings) as database:
-        where = await lookup.find_repository(database, repository)
-        new = [line.to_memory(where, named, now) for line in live]
-        most = await load_capacity(database, where)
-        taken = await catalogue.import_memories(database, where, new, named, operator_name(), now, most)
-    if taken.added is None:
-        what = f"{where.full_name} has {count_memories(taken.live)}, and can have at most {most:,}."
-        raise ForgeError(f"{what} Nothing was imported.", f"{MAKE_ROOM[:-1]}, or import fewer.")
-    skipped = describe_skipped(found, live, taken.added)
-    print_lines(f"{count_memories(taken.added)} imported into {where.full_name}{skipped}.")
-
-
 async def load_capacity(database: Database, where: RepositoryRef) -> int:
     """How many memories the repository can have, by its stored configuration."""
     return (await loading.load_stored(database, where)).memory.max
-
-
-def _read_text(file: Path) -> str:
-    """The text of a file, up to one line more than is allowed; the rest is not read."""
-    try:
-        if str(file) == "-":
-            return "".join(itertools.islice(sys.stdin, MOST_LINES + 1))
-        with file.open(encoding="utf-8-sig") as opened_file:
-            return "".join(itertools.islice(opened_file, MOST_LINES + 1))
-    except OSError as error:
-        raise ForgeError(f"{file} could not be read: {error.strerror}.", "Name a file of JSON Lines.") from None
-    except UnicodeDecodeError:
-        raise ForgeError(f"{file} is not UTF-8, so nothing was imported.", "Name a file of JSON Lines.") from None
 
 
 def render_brief(shelved: CatalogueEntry, names: Mapping[int, str], now: datetime) -> Iterator[str]:
@@ -448,22 +354,6 @@ def _describe_recall(recall: Recall) -> str:
     came = OUTCOMES.get(recall.outcome, recall.outcome)
     came, task = map(flatten_redacted, (came, recall.task))
     return f"{format_moment(recall.at)}  run …{recall.run_id[-6:]}{where}, {task}, place {recall.rank}: {came}"
-
-
-def describe_mistakes(named: str, mistakes: Sequence[LineMistake]) -> str:
-    first, others = mistakes[0], mistakes[1:]
-    more = ", ".join(str(each.line) for each in others[:_NAMED]) + (", …" if len(others) > _NAMED else "")
-    also = f" Also wrong: line{'' if len(others) == 1 else 's'} {more}." if others else ""
-    return f"Line {first.line} of {named}: {strip_invisible(first.what)}.{also}"
-
-
-def describe_skipped(found: Sequence[ExportedMemory], live: Sequence[ExportedMemory], added: int) -> str:
-    known, archived = len(live) - added, len(found) - len(live)
-    parts = [
-        *([f"{known} known already"] if known else []),
-        *([f"{archived} archived and left out"] if archived else []),
-    ]
-    return f"; {', '.join(parts)}" if parts else ""
 
 
 def count_memories(number: int) -> str:

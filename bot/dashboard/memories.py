@@ -1,11 +1,11 @@
-"""The pages of memories: list, search, export, one with its history, and the forms that add, correct, archive one."""
+"""The pages of memories: list, search, one with its history, and the forms that add, correct, archive one."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.dashboard.authority import GitHubSilent
-from bot.dashboard.visit import Download, NotHere, Page, SeeOther, Shown, Visit
+from bot.dashboard.visit import NotHere, Page, SeeOther, Shown, Visit
 from domain.errors import CodeHostError
 from domain.memories import (
     Memory,
@@ -18,14 +18,12 @@ from domain.memories import (
     to_one_line,
 )
 from domain.slash import Forget, SlashCommand, Tell
-from domain.text.memory_file import PATH, dump_line
 from domain.verbs import Verb
 from memory.learned import catalogue, memories
 from memory.learned.catalogue import CatalogueEntry, MemoryKeeper, Recall
-from memory.learned.memory_file import is_from_file
 from memory.reports import memory_pages
 from memory.reports.memory_pages import MemoryFilter
-from messages.memory_file import OUTCOMES, USES, describe_memory_event
+from messages.memory import OUTCOMES, USES, describe_memory_event
 from pipeline.verdicts.dismissal import forget_memory
 from pipeline.verdicts.suppression import load_memory_settings
 
@@ -122,7 +120,6 @@ async def render_memory(
         "done": done,
         "mistakes": mistakes,
         "typed": typed or memory,
-        "from_file": PATH if is_from_file(memory) else "",
         "may_edit": visit.may(EDITOR) and memory.is_live,
     }
     return Page("memory.html", f"Memory {memory.short_id}", shown, status=status if mistakes else 200)
@@ -143,23 +140,8 @@ async def find_memory(visit: Visit) -> Memory:
     return meant[0]
 
 
-async def export_memories(visit: Visit) -> Shown:
-    """The memories as JSON Lines, oldest first, as ``forge memory export`` writes them."""
-    found = await catalogue.list_memories(
-        visit.database, [visit.repository.id], archived=visit.query.get("archived") == "yes"
-    )
-    ordered = sorted((each.memory for each in found), key=lambda memory: memory.id)
-    text = "".join(f"{dump_line(each, visit.repository.full_name)}\n" for each in ordered)
-    name = f"{visit.repository.owner}-{visit.repository.name}-memories.jsonl"
-    return Download(name, "application/jsonl", text.encode())
-
-
 def locate_source(visit: Visit, memory: Memory) -> str:
     """Where it was taught: on GitHub, or at a run; empty if that is not known."""
-    if memory.source.startswith("imported from"):  # it may name places of another repository
-        return ""
-    if is_from_file(memory):
-        return visit.on_github("blob", "HEAD", *PATH.split("/"))
     if (place := _IN_NUMBER.search(memory.source)) is not None:
         issue = visit.on_github("issues", place[1])  # GitHub leads to the pull request if it is one
         return f"{issue}#issuecomment-{place[2]}" if place[2] else issue
@@ -189,7 +171,6 @@ def _list_events(history: catalogue.MemoryHistory) -> Sequence[tuple[object, str
 
 _TEACH = Tell(verb=Verb.remember, text="a memory")
 _SWITCHED_OFF = "Learning is switched off here: `memory: {enabled: false}` in `.github/forge.yml`."
-_FROM_FILE = f"This memory comes from {PATH} in the repository: change it there, on the default branch."
 _ARCHIVED = "This memory is archived and no longer used: add it again."
 
 
@@ -247,7 +228,7 @@ async def correct(visit: Visit) -> Shown:
     refused = _explain_refusal(visit, _TEACH)
     if refused:
         return await render_memory(visit, memory, mistakes=[refused], typed=typed, status=403)
-    mistakes = [_FROM_FILE] if is_from_file(memory) else _list_mistakes(typed)
+    mistakes = _list_mistakes(typed)
     if mistakes:
         return await render_memory(visit, memory, mistakes=mistakes, typed=typed)
     changed = _to_one_line(typed)

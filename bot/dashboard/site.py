@@ -316,7 +316,6 @@ PAGES: Sequence[RepositoryPage] = (
     RepositoryPage("runs/{run}/checkpoints/{checkpoint}", checkpoints.show_checkpoint, least=checkpoints.LEAST),
     RepositoryPage("memories", memories.list_memories, tab="Memories"),
     RepositoryPage("memories/new", memories.offer_form, least=memories.EDITOR),
-    RepositoryPage("memories/export", memories.export_memories),
     RepositoryPage("memories/{memory}", memories.show_memory),
     RepositoryPage("costs", figures.show_costs, tab="Costs"),
     RepositoryPage("metrics", figures.show_metrics, tab="Metrics"),

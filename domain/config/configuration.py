@@ -21,7 +21,6 @@ from domain.config.sections import (
     find_unheard_targets,
 )
 from domain.config.values import CommandGlobs, CommandLine, Contradiction, GateName, Label, Level, Section
-from domain.github.installations import WelcomeWay
 from domain.runs.run import ExecutionMode
 
 _NO_MODEL = "a deployment asks no model"
@@ -301,11 +300,6 @@ class Configuration(Section):
     notify: NotifySettings = NotifySettings()
     audit: Audit = Audit()
     avoidance: AvoidanceSettings = AvoidanceSettings()
-    welcome: WelcomeWay = Field(
-        default=WelcomeWay.issue,
-        description="How Forge introduces itself once: in an `issue` (if at most three repositories were chosen), "
-        "in the first `check`, or `off`.",
-    )
 
     @property
     def off_limits_to_agents(self) -> tuple[str, ...]:

@@ -53,6 +53,7 @@ EventPattern = Literal[
 
 
 CONVENTIONS = (
+    ".github/forge-memory.md",
     "**/AGENTS.md",
     "**/CLAUDE.md",
     ".github/copilot-instructions.md",

@@ -18,26 +18,7 @@ class InstallationState(StrEnum):
 
 
 MOST_ISSUES = 3
-"""Repositories chosen at once that get an issue each; with more, issues would be a flood."""
-
-
-class WelcomeWay(StrEnum):
-    """Where a repository is told that Forge works there now."""
-
-    issue = "issue"  # an issue of its own
-    check = "check"  # a part of the first review's check
-    off = "off"  # nowhere
-
-
-class WelcomeTerms(Value):
-    """What the operator says about welcomes.
-
-    :param most: the loudest way that is allowed.
-    :param needed: the permissions that Forge asks for, name → level.
-    """
-
-    most: WelcomeWay = WelcomeWay.issue
-    needed: Mapping[str, str] = {}
+"""Repositories chosen at once that are welcomed, by an issue each; with more, these would be a flood."""
 
 
 class RepositoryTraits(Value):
@@ -78,21 +59,6 @@ class RepositoryOverview(Value):
     model: str = ""
     keeps_code: bool = False
     level: int = 1
-
-
-class Welcome(Value):
-    """What is known of the welcome of a repository.
-
-    :param cause: the delivery that told of the installation.
-    :param run_id: the run whose check shows it; None where none does.
-    :param overview: what it says there.
-    """
-
-    repository_id: int
-    way: WelcomeWay
-    cause: str
-    run_id: str | None = None
-    overview: RepositoryOverview | None = None
 
 
 def find_missing(needed: Mapping[str, str], granted: Mapping[str, str]) -> tuple[str, ...]:

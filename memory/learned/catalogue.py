@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, cast, func, select
+from sqlalchemy import String, cast, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain import memories as deciding
@@ -282,45 +282,6 @@ async def archive(database: Database, memory: Memory, by: MemoryKeeper | str, no
         return True
 
 
-@dataclass(frozen=True)
-class ImportResult:
-    """The result of an import.
-
-    :param added: how many memories are new; None if there was no room, and none was stored.
-    :param live: how many there were before.
-    """
-
-    added: int | None
-    live: int
-
-
-async def import_memories(
-    database: Database,
-    repository: RepositoryRef,
-    new: Sequence[Memory],
-    file: str,
-    by: str,
-    now: datetime,
-    most: int = MOST_LIVE,
-) -> ImportResult:
-    """Store the memories of a file, all of them or none; no other memory gives way to them.
-
-    :param most: live memories that the repository may have.
-    """
-    async with database.transaction() as session:
-        await memories.lock_repository(session, database.dialect, repository.id)
-        known = await _load_by_key(session, repository.id)
-        added = [memory for memory in new if known.setdefault(_key(memory), memory) is memory]
-        live = await session.scalar(select(func.count()).where(*_live_in(repository.id))) or 0
-        if added and live + len(added) > most:
-            return ImportResult(None, live)
-        session.add_all(map(memories.to_row, added))
-        if added:
-            payload = {"repository": repository.id, "by": by, "file": file, "added": len(added)}
-            ledger.record(session, OPERATOR, EventType.memory_imported, now, source=OPERATOR, payload=payload)
-        return ImportResult(len(added), live)
-
-
 async def build_entries(session: AsyncSession, rows: Sequence[MemoryRow]) -> Sequence[CatalogueEntry]:
     """The memories of rows with how often they were used, in the same order."""
     uses: dict[str, Counter[str]] = {}
@@ -342,13 +303,10 @@ async def build_entries(session: AsyncSession, rows: Sequence[MemoryRow]) -> Seq
 
 
 async def _load_by_key(session: AsyncSession, repository_id: int) -> dict[str, Memory]:
-    live = select(MemoryRow).where(*_live_in(repository_id)).order_by(MemoryRow.id.desc())
+    is_live = MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None)
+    live = select(MemoryRow).where(*is_live).order_by(MemoryRow.id.desc())
     found = [memories.from_row(row) for row in await session.scalars(live)]
     return {_key(memory): memory for memory in found}
-
-
-def _live_in(repository_id: int) -> tuple[ColumnElement[bool], ...]:
-    return MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None)
 
 
 def _key(memory: Memory) -> str:

@@ -376,7 +376,7 @@ async def forget_repositories(database: Database, repository_ids: Sequence[int])
     await database.execute(update(RepositoryRow).where(known).values(dict.fromkeys(_DECIDED)))
 
 
-_DECIDED = ("paused_since", "paused_by", "paused_why", "level", "level_since", "level_by", "missed", "overview")
+_DECIDED = ("paused_since", "paused_by", "paused_why", "level", "level_since", "level_by", "missed")
 """Of a row of :class:`RepositoryRow`, what goes with the repository."""
 
 _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (

@@ -41,7 +41,7 @@ _IS_AUDITED = text(
     "(type LIKE 'gate.%' OR type LIKE 'breaker.%' OR type LIKE 'guard.%' OR type LIKE 'ladder.%' "
     "OR type LIKE 'safety.%' OR type LIKE 'feedback.%' OR type LIKE 'checkpoint.%' "
     "OR type IN ('budget.granted', 'budget.refused', 'permission.refused', 'memory.stored', 'memory.edited', "
-    "'memory.archived', 'memory.imported'))"
+    "'memory.archived'))"
 )
 _IS_BESIDE_RUNS = text("length(trace) <> 26")
 
@@ -534,10 +534,7 @@ Table(
     Column("level_by", String),
     Column("missed", JSON(none_as_null=True)),
     Column("lost_at", _TIME),
-    Column("welcome", String),
     Column("welcome_cause", String),
-    Column("welcome_run_id", String),
-    Column("overview", JSON(none_as_null=True)),
     Column("installation_id", BigInteger, index=True),
 )
 

@@ -1,7 +1,8 @@
 """Checks the configuration file of a pull request (``Forge / config``), and finds files under a wrong name."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
 from typing import Literal, NamedTuple
 
 from domain.config.configuration import ADDRESS, Configuration
@@ -112,6 +113,16 @@ def check_misplaced(at_head: Mapping[str, bytes]) -> list[ConfigCheck]:
         for path, content in sorted(at_head.items())
         if is_misplaced(path) and _is_ours(content)
     ]
+
+
+def merge_checks(found: Sequence[ConfigCheck]) -> ConfigCheck:
+    """The check of one file, or of several."""
+    return reduce(_merge, found)
+
+
+def _merge(one: ConfigCheck, other: ConfigCheck) -> ConfigCheck:
+    conclusion = one.conclusion if one.conclusion is not Conclusion.success else other.conclusion
+    return ConfigCheck(conclusion, texts.combine_checks(one.text, other.text), one.annotations + other.annotations)
 
 
 async def find_misplaced(host: FileHost, repository: RepositoryRef, loaded: LoadedConfiguration) -> str | None:

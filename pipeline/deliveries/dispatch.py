@@ -133,7 +133,6 @@ HANDLERS: Mapping[type[Command], Callable[[DeliveryContext, Any], Awaitable[Outc
     commands.ReportMergeGroup: repositories.report_merge_group,
     commands.LeftMergeQueue: repositories.report_dequeued,
     commands.FollowRepository: repositories.follow_repository,
-    commands.ReadMemoryFile: repositories.follow_push,
     commands.FollowForcedPush: repositories.follow_push,
     commands.ChecksEnded: wake_owners,
     commands.WelcomeRepositories: welcome_repositories,

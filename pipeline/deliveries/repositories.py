@@ -1,4 +1,4 @@
-"""Handles what happens to a repository: pushes, merge queues, a new address, its file of memories."""
+"""Handles what happens to a repository: pushes, merge queues, a new address."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -13,7 +13,6 @@ from messages import automation as automation_texts
 from messages import deliveries as texts
 from messages import review as review_texts
 from pipeline.automation.auto_merge import AutomaticMerge
-from pipeline.config.memory_file import import_memory_file
 from pipeline.consistent_reads import read_when_visible
 from pipeline.context import DeliveryContext, Services
 from pipeline.deliveries.starts import RunStarter
@@ -91,13 +90,6 @@ async def follow_repository(context: DeliveryContext, command: commands.FollowRe
     return await read_when_visible(context.services, context.journal, "follow", follow, command.repository)
 
 
-async def _read_memory_file(context: DeliveryContext, repository: RepositoryRef, pushed: str | None) -> str:
-    """Read the file of memories after a push."""
-    services = context.services
-    read = partial(import_memory_file, services, repository, context.guid)
-    return await read_when_visible(services, context.journal, "read the memory file", read, pushed)
-
-
 async def _follow(services: Services, repository: RepositoryRef, seen: RepositoryRef | None) -> str:
     now = await _load_address(services, repository, seen)
     if await list_lost_repositories(services, now.installation_id, (now.id,)):
@@ -118,13 +110,8 @@ async def _load_address(services: Services, repository: RepositoryRef, seen: Rep
     return now
 
 
-async def follow_push(context: DeliveryContext, command: commands.ReadMemoryFile | commands.FollowForcedPush) -> str:
-    """Read the memory file of the default branch, and review what goes into a rewritten branch.
-
-    The same merge base asks for nothing.
-    """
-    if isinstance(command, commands.ReadMemoryFile):
-        return await _read_memory_file(context, command.repository, command.head_sha)
+async def follow_push(context: DeliveryContext, command: commands.FollowForcedPush) -> str:
+    """Review what goes into a rewritten branch. The same merge base asks for nothing."""
     into = (context.services.database, command.repository.id, command.branch, _MOST)
     found = await context.journal.step("what goes into it", runs.list_into, *into)
     for run in found:
@@ -136,6 +123,4 @@ async def follow_push(context: DeliveryContext, command: commands.ReadMemoryFile
             sender=command.sender,
         )
         await RunStarter(context).start_review(review)
-    if command.is_default:
-        await _read_memory_file(context, command.repository, command.head_sha)
     return texts.describe_rewritten([run.number for run in found])

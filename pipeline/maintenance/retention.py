@@ -9,7 +9,7 @@ import structlog
 from dbos import DBOS
 
 from domain.errors import CodeAccessError, Forbidden, NotFound
-from memory.learned import memories, memory_file
+from memory.learned import memories
 from memory.process import sessions
 from memory.reports import metrics, retention
 from memory.reports.retention import CODE_RETENTION
@@ -117,7 +117,6 @@ async def purge(services: Services, installation_id: int, repository_ids: Sequen
     await configurations.purge(services.database, installation_id, scopes, elsewhere)
     await checkpoints.purge(services.database, repository_ids)
     await contract_leases.purge(services.database, repository_ids)
-    await memory_file.purge(services.database, installation_id, repository_ids)
     await retention.forget_repositories(services.database, repository_ids)
     await forget_journals(services, repository_ids)
     await purge_copies(services, installation_id, repository_ids)

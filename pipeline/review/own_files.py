@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from domain.review.review import Conclusion
 from domain.runs.run import Run
 from pipeline.checkout import fetch_mirror
-from pipeline.config import check, memory_file, parsing
+from pipeline.config import check, parsing
 from pipeline.config.check import ConfigCheck, check_configuration
 from pipeline.config.loading import load_live
 from pipeline.context import Services
@@ -15,7 +15,7 @@ from pipeline.publishing import checks
 
 def list_own(paths: Collection[str]) -> list[str]:
     """The files by which people steer Forge, or nearly so; a change of one gets the check ``Forge / config``."""
-    return sorted(path for path in paths if path in {parsing.PATH, memory_file.PATH} or check.is_misplaced(path))
+    return sorted(path for path in paths if path == parsing.PATH or check.is_misplaced(path))
 
 
 async def check_files(services: Services, run: Run, touched: Sequence[str]) -> Conclusion:
@@ -32,11 +32,9 @@ async def check_files(services: Services, run: Run, touched: Sequence[str]) -> C
         allowed = services.notices.list_allowed(run.repository)
         known = (loaded.configuration, loaded.below, ceilings, allowed, services.public_url)
         found.append(await asyncio.to_thread(check_configuration, there, *known))
-    if memory_file.PATH in touched:
-        found.append(await memory_file.check(services, run.repository, at_head.get(memory_file.PATH)))
     found += check.check_misplaced(at_head)
     if not found:
         return Conclusion.success
-    shown = memory_file.merge_checks(found)
+    shown = check.merge_checks(found)
     await checks.show_configuration(services, run, shown.conclusion, shown.text, shown.annotations)
     return shown.conclusion

@@ -15,7 +15,6 @@ from memory import findings
 from memory.runs import checkpoints
 from messages import automation as automation_texts
 from messages import review as review_texts
-from pipeline.automation.welcome import introduce
 from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services
 from pipeline.publishing import reviews
@@ -109,7 +108,6 @@ class ReviewVerdict:
         inline = [] if is_silent else [finding for remark in remarks for finding in remark]
         commented = {finding.id for finding in inline}.union(earlier)
         bare = [finding for finding in review.findings if finding.id not in commented]
-        await introduce(services, run, settings.pull_request.default_branch, settings.configuration)
         text = await render_verdict(services, run, review, settings, inline, len(earlier))
         await status.conclude_or_change(self._context, review.conclusion, text, bare)
         if told != review_texts.tell_outcome(review):

@@ -6,13 +6,12 @@ from domain.review.findings import Finding
 from domain.review.review import Review
 from domain.runs.run import Run
 from memory import gates
-from memory.repositories import automation_level, welcomes
+from memory.repositories import automation_level
 from memory.runs import outbox
 from messages import automation as automation_texts
 from messages import gates as gate_texts
 from messages import review as review_texts
 from messages import updates as update_texts
-from messages import welcome as welcome_texts
 from messages.review import CheckText
 from pipeline.context import Services
 from pipeline.verdicts.settings import RunSettings
@@ -43,15 +42,6 @@ async def render_verdict(
         posted_before,
         " ".join(why for why in (review.unposted, settings.problem) if why) or None,
         "\n\n".join(filter(None, sections)),
-        await load_welcome(services, run),
         is_tested=await outbox.has_tested(database, run.repository.id, run.head_sha),
         offer=update_texts.offer(live.base_ref) if live.is_open and live.has_conflicts else "",
     )
-
-
-async def load_welcome(services: Services, run: Run) -> str:
-    """The part of a run's check in which Forge introduced itself; empty in almost all."""
-    known = await welcomes.find(services.database, run.repository.id)
-    if known is None or known.run_id != run.id or known.overview is None:
-        return ""
-    return welcome_texts.render_part(known.overview)

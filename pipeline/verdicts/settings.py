@@ -16,7 +16,7 @@ from memory.db.engine import Database
 from memory.repositories import permits
 from memory.runs import model_answers, outbox, runs
 from messages.review import explain_left_alone
-from pipeline.config import check, loading, memory_file
+from pipeline.config import check, loading
 from pipeline.config.parsing import LoadedConfiguration
 from pipeline.context import Services
 from safety.eligibility import WINDOW, find_exclusion, over_quota
@@ -59,7 +59,7 @@ class RunSettings(Value):
 class KeptConfiguration(Value):
     """The configuration that a run began with.
 
-    :param problem: what was wrong with a file, in sentences for people.
+    :param problem: what was wrong with the file, in sentences for people.
     """
 
     configuration: Configuration
@@ -72,12 +72,11 @@ _KEPT_KEY = "what is configured"
 async def load_settings(services: Services, run: Run) -> RunSettings:
     """The settings of a run at this moment."""
     loaded = await load_start_configuration(services, run)
-    unread = await memory_file.find_problem(services, run.repository, run.id)
     pull_request = await services.host.pull_request(run.repository, run.number)
     is_own = await is_own_pull_request(services, run, pull_request)
     return RunSettings(
         configuration=await _apply_effort(services.database, run, loaded.configuration),
-        problem=" ".join(each for each in (loaded.problem, unread) if each) or None,
+        problem=loaded.problem,
         pull_request=pull_request,
         is_own=is_own,
         not_reviewed=await _find_exclusion(services, run, pull_request, loaded.configuration, is_own=is_own),

@@ -188,7 +188,7 @@ def settings(url: str, folder: Path, github: Simulator, **more: object) -> Setti
         "queue_polling": POLLING,
         "sandbox_tools": (toolchain(),),
         "outbound_allow": "127.0.0.0/8",  # where services that are watched answer
-        "welcome": "off",  # but in the stories of it: issues that nobody looks at would change every number
+        "welcome": False,  # but in the stories of it: issues that nobody looks at would change every number
         "reflection": False,  # but in the stories of it: nobody could say which call of a model is the last
         "tool_workers": 1,  # to warm one is most of what a story's start costs
         **more,

@@ -75,20 +75,21 @@ def list_all(model: ScriptedModel) -> list[str]:
     return [call.content for call in model.calls if SHOWN in call.content]
 
 
+@pytest.mark.parametrize("path", ["AGENTS.md", ".github/forge-memory.md"])
 async def test_what_breaks_a_convention_is_a_warning_that_quotes_it(
-    story_with_model: Story, model: ScriptedModel
+    path: str, story_with_model: Story, model: ScriptedModel
 ) -> None:
     hold(model, break_rule())
     stand_by(model)
-    repository, _, pull, head = await _open(story_with_model, {"AGENTS.md": AGENTS})
+    repository, _, pull, head = await _open(story_with_model, {path: AGENTS})
     [comment] = story_with_model.comments(pull)
     assert (comment.path, comment.line) == ("billing/pay.py", PLACE)
     assert "Take and return Decimal." in comment.body
-    assert f"AGENTS.md line 3 says: “{RULE}”" in comment.body.replace("\\", "")
+    assert f"{path} line 3 says: “{RULE}”" in comment.body.replace("\\", "")
     check = story_with_model.check(repository, head)
     assert check.conclusion == "success"
     told = (check.summary or "").partition("### Conventions")[2]
-    assert "- `AGENTS.md`\n" in told
+    assert f"- `{path}`\n" in told
     assert len(model.calls) == 4  # about defects, which sentences are rules, whether one is broken, the second look
     assert RULE not in model.calls[0].content
 
@@ -311,6 +312,7 @@ async def test_planner_and_implementer_follow_them_and_change_none(
     story_with_model: Story, model: ScriptedModel
 ) -> None:
     written = {"AGENTS.md": AGENTS, "shop/AGENTS.md": "Carts are pure.\n", "CONTRIBUTING.md": "Names are English.\n"}
+    written[".github/forge-memory.md"] = "- Ask before you touch billing.\n"
     asked = await open_issue(story_with_model, **written)
     model.when("Title: Discounts", plan())
     diff = "--- a/CONTRIBUTING.md\n+++ b/CONTRIBUTING.md\n@@ -1 +1 @@\n-Names are English.\n+Names are free.\n"
@@ -318,6 +320,8 @@ async def test_planner_and_implementer_follow_them_and_change_none(
     await asked.comment(asked.alice, "/forge run")
     planned, *worked = [call.content for call in model.calls]
     assert f"== AGENTS.md {SHOWN}\n1 # Working here\n3 - {RULE}\n" in planned
+    for each in (planned, worked[0]):
+        assert f"== .github/forge-memory.md {SHOWN}\n1 - Ask before you touch billing.\n" in each
     assert "- shop/AGENTS.md" in planned.partition("== more conventions")[2]
     assert "1 Carts are pure." not in planned
     assert worked[0].index(f"== shop/AGENTS.md {SHOWN}") < worked[0].index(f"== AGENTS.md {SHOWN}")

@@ -162,6 +162,6 @@ async def test_what_belongs_to_a_repository_is_shown_there_only(story_with_model
 
 
 _LISTS = (
-    *("", "/runs", "/memories", "/memories?archived=yes", "/memories?q=totals", "/memories/export"),
+    *("", "/runs", "/memories", "/memories?archived=yes", "/memories?q=totals"),
     *("/gates", "/costs", "/metrics", "/deployments", "/audit", "/audit/export/jsonl", "/audit/export/csv"),
 )

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from domain.github.installations import WelcomeWay
 from tests.chaos.driver import Point, stage
 
 
@@ -19,7 +18,7 @@ from tests.chaos.driver import Point, stage
 )
 async def test_a_killed_welcome_comes_once(where: str, moment: str, tmp_path: Path) -> None:
     async with stage("sqlite", tmp_path) as there:
-        settings = there.forge.part.settings.model_copy(update={"welcome": WelcomeWay.issue})
+        settings = there.forge.part.settings.model_copy(update={"welcome": True})
         there.forge.part = replace(there.forge.part, settings=settings)
         await there.start()
         points: list[Point] = []

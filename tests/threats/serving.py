@@ -46,7 +46,7 @@ class ForgeProcess:
             "FORGE_PORT": "0",
             "FORGE_EXECUTOR_ID": "served",
             "FORGE_LOG_FORMAT": "json",
-            "FORGE_WELCOME": "off",  # issues that nobody looks at would change every number
+            "FORGE_WELCOME": "false",  # issues that nobody looks at would change every number
             "FORGE_WRITE_INTERVAL": "0",
             "FORGE_QUEUE_POLLING": "0.2",
             **more,

@@ -111,7 +111,7 @@ async def test_t_g5_only_what_is_lost_is_purged(story: Story) -> None:
     assert mirrors(story) == {store.id}
     async with story.forge.services.database.transaction() as session:
         scopes = (await session.scalars(select(ConfigurationRow.scope))).all()
-    assert {scope.rpartition(" ")[2] for scope in scopes} == {str(store.id)}  # its settings, and its memory file
+    assert {scope.rpartition(" ")[2] for scope in scopes} == {str(store.id)}  # its settings
     assert await count_rows(story, CheckpointRow) == 1
     await open_reviewed(story, store, alice)
 

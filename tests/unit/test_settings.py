@@ -58,7 +58,7 @@ def complete(tmp_path: Path) -> None:
         ("FORGE_PUBLIC_URL", "https://me@h.example", "FORGE_PUBLIC_URL is wrong: it must be scheme and host only"),
         ("FORGE_PUBLIC_URL", "https://h.example?a=b", "FORGE_PUBLIC_URL is wrong: it must be scheme and host only"),
         ("FORGE_WEBHOOK_RELAY", "https://smee.io/a b", "FORGE_WEBHOOK_RELAY is wrong: it must be an https:// address"),
-        ("FORGE_WELCOME", "loud", "FORGE_WELCOME is wrong: it must be 'issue', 'check' or 'off'."),
+        ("FORGE_WELCOME", "loud", "FORGE_WELCOME is wrong: it must be true or false."),
         ("FORGE_MODEL_PRICES", "cheap", "FORGE_MODEL_PRICES is wrong: write NAME=INPUT/OUTPUT, e.g."),
     ],
 )

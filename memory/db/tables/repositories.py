@@ -31,10 +31,7 @@ class RepositoryRow(TableRow):
     level_by: Mapped[str | None]  # who set it; empty: earned
     missed: Mapped[dict[str, str] | None] = mapped_column(JSON(none_as_null=True))  # bugs: the delivery → when
     lost_at: Mapped[datetime | None]  # no process may keep a copy; None once a run begins there again
-    welcome: Mapped[str | None]  # how it was told what Forge does there: issue | check | off; None: it was not
-    welcome_cause: Mapped[str | None]  # the delivery that told of the installation
-    welcome_run_id: Mapped[str | None]  # the run whose check shows it
-    overview: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))  # what it says there
+    welcome_cause: Mapped[str | None]  # the delivery that had it told what Forge does there; None: it was not
     installation_id: Mapped[int | None] = mapped_column(index=True)  # when it was welcomed
 
     def end_pause(self) -> None:

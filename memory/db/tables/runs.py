@@ -16,7 +16,7 @@ IS_AUDITED = text(
     "(type LIKE 'gate.%' OR type LIKE 'breaker.%' OR type LIKE 'guard.%' OR type LIKE 'ladder.%' "
     "OR type LIKE 'safety.%' OR type LIKE 'feedback.%' OR type LIKE 'checkpoint.%' "
     "OR type IN ('budget.granted', 'budget.refused', 'permission.refused', 'memory.stored', 'memory.edited', "
-    "'memory.archived', 'memory.imported'))"
+    "'memory.archived'))"
 )
 """Events among which are all that the audit lists. They are few of all, and are listed in the order of their times."""
 IS_BESIDE_RUNS = text("length(trace) <> 26")

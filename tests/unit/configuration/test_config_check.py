@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 from domain.config.configuration import Configuration
 from domain.config.presets import build
 from domain.review.review import Conclusion
-from pipeline.config.check import check_configuration, check_misplaced
+from pipeline.config.check import check_configuration, check_misplaced, merge_checks
 from pipeline.config.parsing import PATH
 
 
@@ -176,3 +176,13 @@ def test_a_file_whose_name_is_nearly_right_gets_a_word_however_it_is_written(pat
 )
 def test_a_file_of_something_else_gets_no_word(path: str, content: bytes) -> None:
     assert check_misplaced({path: content}) == []
+
+
+@pytest.mark.parametrize(("own", "conclusion"), [(b"review: {}\n", "neutral"), (b"review: 1\n", "failure")])
+def test_several_files_are_in_one_check(own: bytes, conclusion: str) -> None:
+    one = check_configuration(own, Configuration())
+    [other] = check_misplaced({"forge.yml": b"review: {}\n"})
+    check = merge_checks([one, other])
+    assert (check.conclusion, check.text.title) == (conclusion, f"{one.text.title}; forge.yml is not read")
+    assert check.annotations == (*one.annotations, *other.annotations)
+    assert check.text.summary == f"{one.text.summary}\n\n{other.text.summary}"

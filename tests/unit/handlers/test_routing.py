@@ -54,7 +54,7 @@ EXPECTED = {
     "pull_request_review_comment edited": "comment_edited",
     "pull_request_review_thread resolved": "thread_of_a_person",
     "pull_request_review_thread unresolved": "thread_of_a_person",
-    "push": "not_the_default_branch",
+    "push": "nothing_rewritten",
     "repository renamed": "follow_repository",
     "repository transferred": "follow_repository",
     "star created": "unknown_event",

@@ -1,8 +1,6 @@
-"""`forge memory`: what it lists, changes, exports and imports, on both databases, and its answers to mistakes."""
+"""`forge memory`: what it lists and changes, on both databases, and its answers to mistakes."""
 
-import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,7 +56,7 @@ async def test_what_is_listed(url: str, capsys: pytest.CaptureFixture[str]) -> N
     await remembered.show_all(settings(url), MemoryOptions(kind=MemoryKind.semantic, archived=True, limit=2))
     listed = capsys.readouterr().out.splitlines()
     assert listed[0] == "M-00M002  semantic  octo-org/bank  archived: unused  never recalled"
-    assert listed[-1] == "Only the newest 2 are shown; --limit or an export shows more."
+    assert listed[-1] == "Only the newest 2 are shown; --limit shows more."
 
 
 async def test_what_is_added_edited_and_archived_is_told(url: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -173,111 +171,17 @@ async def _with_same_ending(url: str) -> None:
     await remembered.show_one(settings(url), "m-00m000")
 
 
-async def test_an_export_comes_back_as_it_was(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "all.jsonl"
-    await remembered.export_memories(settings(url), None, None, file, archived=True)
-    await remembered.export_memories(settings(url), None, None, None, archived=True)
-    printed = capsys.readouterr().out
-    assert printed == f"3 memories written to {file}.\n" + file.read_text()
-    assert file.read_text().isascii()
-    assert [json.loads(line)["id"] for line in file.read_text().splitlines()] == [FIRST, SECOND, THIRD]
-
-    text = file.read_text().replace("\\u001b[31m", "")
-    file.write_text(text)
-    await remembered.import_memories(settings(url), file, "octo-org/bank")
-    await remembered.import_memories(settings(url), file, "octo-org/bank")
-    assert capsys.readouterr().out.splitlines() == [
-        "2 memories imported into octo-org/bank; 1 archived and left out.",
-        "0 memories imported into octo-org/bank; 2 known already, 1 archived and left out.",
-    ]
-    database = Database(url)
-    came = {each.content: each for each in await memories.list_live(database, BANK)}
-    there = await memories.find(database, FIRST)
-    await database.close()
-    again = came["Tests use make db."]
-    assert there is not None
-    assert (again.confidence, again.used_at, again.pinned) == (there.confidence, there.used_at, False)
-    assert (came["Ask first."].kind, came["Ask first."].pinned) == (MemoryKind.procedural, True)
-    assert again.source == "imported from all.jsonl; there: a test"
-
-
-GOOD = '{"content": "Fine."}'
-
-
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
-        ([GOOD, "", "{"], "Line 3 of x.jsonl: it is not JSON."),
-        (["[]"], "Line 1 of x.jsonl: it is not a JSON object."),
-        ([GOOD, "{}", "1", GOOD, "{"], "Line 2 of x.jsonl: `content` is missing. Also wrong: lines 3, 5."),
-        (['{"content": "a", "sure": 1}'], "Line 1 of x.jsonl: `sure` is not a field; there are id, repository,"),
-        (['{"content": "a", "kind": "odd"}'], "Line 1 of x.jsonl: `kind` is none of 'episodic', 'semantic'"),
-        (['{"content": "a", "confidence": 2}'], "Line 1 of x.jsonl: `confidence`: input should be less than"),
-        (['{"content": "a", "tags": "b"}'], "Line 1 of x.jsonl: `tags`: input should be a valid tuple"),
-        (['{"content": "a\\u0000b"}'], "Line 1 of x.jsonl: `content` holds invisible or control characters"),
-        (['{"content": ""}'], "Line 1 of x.jsonl: `content` is empty; 1 to 1,000 characters"),
-        (['{"content": "a", "used_at": "2999-01-01T00:00:00Z"}'], "Line 1 of x.jsonl: `used_at` is in the future"),
-        (['{"content": "a", "created_at": "2020-01-01T00:00:00"}'], "Line 1 of x.jsonl: `created_at`: input"),
-        ([GOOD, "x" * 20_001], "Line 2 of x.jsonl: it has 20,001 characters; at most 20,000"),
-        (["[" * 9000], "Line 1 of x.jsonl: it is not JSON."),
-    ],
-)
-async def test_an_import_with_a_mistake_imports_nothing(lines: list[str], said: str, url: str, tmp_path: Path) -> None:
-    file = tmp_path / "x.jsonl"
-    file.write_text("\n".join(lines))
-    with pytest.raises(ForgeError) as refused:
-        await remembered.import_memories(settings(url), file, "octo-org/bank")
-    assert str(refused.value).startswith(said)
-    assert "Nothing was imported" in str(refused.value)
-    assert "\n" not in str(refused.value)
-    database = Database(url)
-    assert await memories.list_live(database, BANK) == []
-    await database.close()
-
-
-async def test_files_that_cannot_be_read_or_written(url: str, tmp_path: Path) -> None:
-    (tmp_path / "binary").write_bytes(b"\xff\xfe")
-    for file, said in ((tmp_path / "nope", "could not be read: No such file"), (tmp_path / "binary", "is not UTF-8")):
-        with pytest.raises(ForgeError, match=said):
-            await remembered.import_memories(settings(url), file, "octo-org/shop")
-    with pytest.raises(ForgeError, match="could not be written: Is a directory"):
-        await remembered.export_memories(settings(url), None, None, tmp_path, archived=False)
-
-
-@pytest.mark.deep
-async def test_no_more_than_may_count(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "many.jsonl"
-    file.write_text("\n".join(json.dumps({"content": f"Number {number}."}) for number in range(9_999)))
-    with pytest.raises(ForgeError, match=r"has 2 memories, and can have at most 10,000\. Nothing was"):
-        await remembered.import_memories(settings(url), file, "octo-org/shop")
-    await remembered.import_memories(settings(url), file, "octo-org/bank")
-    assert capsys.readouterr().out == "9,999 memories imported into octo-org/bank.\n"
-
-
-async def test_no_more_than_the_repository_wants(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "one.jsonl"
-    file.write_text(json.dumps({"content": "One more."}))
+async def test_no_more_than_the_repository_wants(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     database = Database(url)
     await configurations.keep(
         database, ConfigurationScope(f"repository {SHOP}", 1, False), "sha", {"memory": {"max": 2}}
     )
-    with pytest.raises(ForgeError, match=r"has 2 memories, and can have at most 2\. Nothing was imported"):
-        await remembered.import_memories(settings(url), file, "octo-org/shop")
     await remembered.add(settings(url), "octo-org/shop", MemoryText("Ask twice."), MemoryKind.semantic)
     assert "does not decay" in capsys.readouterr().out
     assert {each.content for each in await memories.list_live(database, SHOP)} == {"Ask first.", "Ask twice."}
     with pytest.raises(ForgeError, match=r"all of them are pinned\. Nothing was added\."):
         await remembered.add(settings(url), "octo-org/shop", MemoryText("Ask thrice."), MemoryKind.semantic)
     await database.close()
-
-
-async def test_what_the_file_of_the_repository_says_is_changed_there(url: str) -> None:
-    database = Database(url)
-    source = ".github/forge-memory.md at ccccccc, line 1"
-    await memories.add(database, _memory("01J0000000000000000000M009", content="From the file.", source=source))
-    await database.close()
-    with pytest.raises(ForgeError, match=r"M-00M009 comes from .github/forge-memory.md in its repository"):
-        await remembered.edit(settings(url), "M-00M009", MemoryText("Other."))
 
 
 async def test_an_archived_memory_leaves_the_dismissal_that_taught_it(

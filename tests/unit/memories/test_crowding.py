@@ -9,11 +9,10 @@ from sqlalchemy import select
 from domain.events import EventType
 from domain.memories import Archived, Memory, MemoryKind, Origin
 from domain.review.feedback import FeedbackStatement
-from domain.text.memory_file import MemoryFileEntry
 from domain.value import new_id
 from memory.db.engine import Database
 from memory.db.tables.runs import EventRow
-from memory.learned import catalogue, feedback, memories, memory_file, recall, reflections
+from memory.learned import catalogue, feedback, memories, recall, reflections
 from safety.learning_screening import MOST_PROPOSED, Learning, LearningDecision
 from safety.memory_consolidation import plan_eviction
 from tests.rows import NOON, run_row
@@ -99,14 +98,10 @@ async def test_two_at_once_do_not_pass_the_last_place(database: Database) -> Non
     assert len(await _live(database)) == 3
 
 
-async def test_what_the_operator_adds_and_imports(database: Database) -> None:
+async def test_what_the_operator_adds(database: Database) -> None:
     await memories.add(database, _memory(1))
     assert await catalogue.add(database, _build_pinned(2), "ops", 1) == _build_pinned(2)
     assert await catalogue.add(database, _build_pinned(3), "ops", 1) is None
-    many = [_memory(4), _memory(5), _build_pinned(2)]
-    assert await catalogue.import_memories(database, SHOP, many, "f", "ops", NOON, 2) == catalogue.ImportResult(None, 1)
-    assert await catalogue.import_memories(database, SHOP, many, "f", "ops", NOON, 3) == catalogue.ImportResult(2, 1)
-    assert await catalogue.import_memories(database, SHOP, many, "f", "ops", NOON, 3) == catalogue.ImportResult(0, 3)
 
 
 LOOSENING = (
@@ -163,20 +158,3 @@ async def test_a_dismissal_holds_also_where_it_teaches_nothing(database: Databas
     )
     assert list(await feedback.find_dismissed(database, SHOP, 1, ["A"])) == ["A"]
     assert await _live(database) == {"Number 1."}
-
-
-async def test_bullets_for_which_there_is_no_room_are_said_and_tried_again(database: Database) -> None:
-    await memories.add(database, _build_pinned(1))
-    entries = [MemoryFileEntry(number, text) for number, text in enumerate("abc", 1)]
-    taken = await memory_file.import_entries(database, SHOP, entries, "c" * 40, 0, "guid", NOON, 3)
-    assert taken is not None
-    assert ([each.content for each in taken.added], taken.left_out) == (["a", "b"], 1)
-    now = await memory_file.load_state(database, SHOP)
-    assert now is not None
-    assert "1 memory left out, because the limit of pinned memories is reached (`memory.max`: 3)" in now.problem
-    await memories.archive(database, [_build_pinned(1).id], Archived.forgotten, NOON)
-    assert await memory_file.import_entries(database, SHOP, entries, "d" * 40, 1, "guid", NOON, 3) is not None
-    assert await _live(database) == {"a", "b", "c"}
-    now = await memory_file.load_state(database, SHOP)
-    assert now is not None
-    assert not now.problem

@@ -10,7 +10,6 @@ from ulid import ULID
 
 from domain.commands import Sender
 from domain.events import EventType
-from domain.github.installations import RepositoryOverview, Welcome, WelcomeWay
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, TableRow
 from memory.db.tables.deliveries import CommandCountRow, DeliveryRow
@@ -267,15 +266,14 @@ async def test_what_is_lost_is_forgotten(database: Database) -> None:
 
 async def test_of_what_was_decided_about_a_lost_repository_only_the_welcome_stays(database: Database) -> None:
     """The others' rows stay as they are, and whatever comes first leaves the rest of a row alone."""
-    overview, carol = RepositoryOverview(branch="main"), Sender(id=3, login="carol")
+    carol = Sender(id=3, login="carol")
     both = [RepositoryRef(installation_id=1, id=each, owner="acme", name=str(each)) for each in (SHOP, BANK)]
     for where in both:
         await permits.pause(database, where, carol, NOON)
         await permits.pause(database, where, Sender(id=4, login="dave"), NOON)
         assert await automation_level.set_level(database, where.id, 2, "carol", f"guid {where.id}", NOON) == 1
         await automation_level.record_missed_bug(database, where, 7, None, "carol", "a crash", f"{where.id}", NOON)
-        await welcomes.claim(database, where, WelcomeWay.check, "installed")
-        await welcomes.show_in(database, where.id, "run", overview)
+        assert await welcomes.claim(database, where, "installed")
     await addresses.note_purged(database, [SHOP], NOON)
     await retention.forget_repositories(database, [SHOP])
     lost, kept = [
@@ -287,9 +285,8 @@ async def test_of_what_was_decided_about_a_lost_repository_only_the_welcome_stay
         )
         for where in both
     ]
-    shown: dict[str, Any] = {"way": WelcomeWay.check, "cause": "installed", "run_id": "run"}
-    assert lost == (None, 1, [], Welcome(repository_id=SHOP, **shown))
-    assert kept == ("carol", 2, [NOON], Welcome(repository_id=BANK, overview=overview, **shown))
+    assert lost == (None, 1, [], "installed")
+    assert kept == ("carol", 2, [NOON], "installed")
     assert await addresses.list_purged(database) == [SHOP]
 
 

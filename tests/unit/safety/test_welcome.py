@@ -1,15 +1,11 @@
 """Where a repository is welcomed, and that nothing of what is in it speaks for Forge there."""
 
-import pytest
-
 from agents.review.overview import describe_files
 from domain.config.presets import build
-from domain.github.installations import MOST_ISSUES, RepositoryOverview, RepositoryTraits, WelcomeWay
+from domain.github.installations import MOST_ISSUES, RepositoryOverview
 from messages import welcome as texts
-from safety.eligibility import choose_way, is_flood
+from safety.eligibility import is_flood
 from tests.rendering import find_active
-
-PLAIN, MAY = RepositoryTraits(default_branch="main"), {"issues": "write"}
 
 
 def test_few_that_were_chosen_are_no_flood() -> None:
@@ -18,21 +14,12 @@ def test_few_that_were_chosen_are_no_flood() -> None:
     assert is_flood(1, chosen=False)
 
 
-@pytest.mark.parametrize("wanted", WelcomeWay)
-@pytest.mark.parametrize("most", WelcomeWay)
-def test_the_quieter_wish_holds(wanted: WelcomeWay, most: WelcomeWay) -> None:
-    way = choose_way(wanted, most, PLAIN, MAY, may_open=True)
-    quiet = [each for each in (WelcomeWay.off, WelcomeWay.check, WelcomeWay.issue) if each in (wanted, most)]
-    assert way is quiet[0]
-
-
 def test_names_of_files_are_shown_as_code_and_do_nothing() -> None:
     evil = "@everyone/<!-- forge:welcome:1 -->|](https://evil.example)`/eslint.config.js"
     tests = "tests/test_@octocat #1.py"
     seen = describe_files([evil, tests, "a.py"], {}, "main`@x", build())
     plain = texts.render_issue(RepositoryOverview(branch="main"), "")
-    for text in (texts.render_issue(seen, ""), texts.render_part(seen)):
-        assert "<!-- forge:" not in text
+    assert "<!-- forge:" not in texts.render_issue(seen, "")
     assert set(find_active(texts.render_issue(seen, ""))) == set(find_active(plain))
     body = texts.render_issue(seen.model_copy(update={"is_required": False}), "<!-- marker -->")
     assert body.endswith("<!-- marker -->")
