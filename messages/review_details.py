@@ -88,8 +88,8 @@ def _explain_levels(review: Review) -> list[str]:
     if review.risk.level is RiskLevel.low:
         return []
     asked = (
-        f"No model read it, so a person should. For the risk alone, the check waits for that person only if the points "
-        f"besides those for a change of behaviour reach {RISKY}; here they are {review.risk.score_of_facts}."
+        f"No model read it. The risk alone makes the check wait for a person only where the points besides those for a "
+        f"change of behaviour reach {RISKY}; here they are {review.risk.score_of_facts}."
     )
     levels = "Medium is 25 to 49, high 50 to 74, critical more."
     has_failed = any(tool.problem for layer in review.layers if layer.layer is Layer.model for tool in layer.tools)

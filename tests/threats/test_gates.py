@@ -359,7 +359,8 @@ async def test_t_p12_no_address_of_ours_decides(story: Story) -> None:
 )
 async def test_t_t4_protected_paths_need_the_gate(story: Story, path: str) -> None:
     """Whoever wrote the change, an agent too: what decides over runs and rights is looked at by a maintainer."""
-    content = {".github/forge.yml": "review: {model: false}\n", "CODEOWNERS": "* @octo-org/shop\n"}.get(path, "a: b\n")
+    contents = {".github/forge.yml": "review: {model: false}\n", "CODEOWNERS": "* @octo-org/shop\n"}
+    content = (contents | {"netlify.toml": 'a = "b"\n'}).get(path, "a: b\n")
     scene = await open_scene(story, {path: content})
     assert "protected_paths" in story.gates(scene.pull)
     assert scene.gate("protected_paths").conclusion == "action_required"

@@ -23,6 +23,7 @@ from agents.testing.earlier_tests.outcomes import (
     CountedText,
     SharedChange,
     TestEvidence,
+    find_cause,
     judge,
     list_causes,
     may_be_meant,
@@ -431,10 +432,13 @@ class Collector:
         flaky = [each for each in unknown if each.passed_before and each.case is not None and each not in skipped]
         counted = ((SKIPPED, skipped), (FLAKY, flaky))
         self.not_run += [name_count(len(found), *texts) for texts, found in counted if found]
-        red = (once.cases[each.id] for each in unknown if not each.passed_before and _is_bad(once.cases.get(each.id)))
-        lacks = Counter(find_lack(f"{case.details}\n{case.message}") for case in red)
+        red = [once.cases[each.id] for each in unknown if not each.passed_before and _is_bad(once.cases.get(each.id))]
+        by_lack: defaultdict[str, list[TestCase]] = defaultdict(list)
+        for case in red:
+            by_lack[find_lack(f"{case.details}\n{case.message}")].append(case)
         self.not_run += [
-            name_count(count, *FAILED_BEFORE).format(lack and f", as {lack}") for lack, count in lacks.items()
+            name_count(len(cases), *FAILED_BEFORE).format(f", as {lack}." if lack else _give_example(cases[0]))
+            for lack, cases in by_lack.items()
         ]
 
 
@@ -455,6 +459,10 @@ async def confirm(
         else each
         for each in evidence
     ]
+
+
+def _give_example(case: TestCase) -> str:
+    return f", where Forge runs it, such as {_name_alone(case)}: {find_cause(case.message or case.details)}"
 
 
 def _is_lost(found: TestEvidence) -> bool:

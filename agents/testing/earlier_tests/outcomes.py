@@ -47,7 +47,7 @@ FLAKY: CountedText = (
     "test came and went, on the new code or before it.",
     "tests came and went, on the new code or before it.",
 )
-FAILED_BEFORE: CountedText = ("test failed before the change, too{}.", "tests failed before the change, too{}.")
+FAILED_BEFORE: CountedText = ("test fails without the change, too{}", "tests fail without the change, too{}")
 RENUMBERED: CountedText = (
     "row has only a number for a name, and which row has which number changed.",
     "rows have only a number for a name, and which row has which number changed.",

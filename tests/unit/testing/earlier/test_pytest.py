@@ -680,11 +680,12 @@ async def test_tests_that_did_not_run_before_are_told(earlier: Earlier) -> None:
 
 async def test_what_failed_before_for_want_of_a_network_is_told_apart(earlier: Earlier) -> None:
     reach = "\n\ndef test_reaches():\n    import socket\n    socket.create_connection(('{}', 80))\n"
-    text = TEST + reach.format("somewhere.example") + reach.format(0).replace("reaches", "fails").replace("80", "'a'")
+    text = TEST + reach.format("somewhere.example") + "\n\ndef test_fails():\n    int('a')\n"
     found = await earlier({**PROGRAM, "tests/test_a.py": text}, {**BROKEN, "tests/test_a.py": TEST})
     assert set(found.not_run) == {
-        "1 test failed before the change, too, as a network or a server is missing where Forge runs tests.",
-        "1 test failed before the change, too.",
+        "1 test fails without the change, too, as a network or a server is missing where Forge runs tests.",
+        "1 test fails without the change, too, where Forge runs it, such as test_fails: "
+        "ValueError: invalid literal for int() with base 10: 'a'",
     }
 
 
