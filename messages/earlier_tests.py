@@ -204,17 +204,21 @@ def _cell(test: EarlierTest, lines: Sequence[str], path: str | None, line: int |
 def _list_lines(earlier: EarlierTests) -> list[str]:
     """What needs no more than a line each."""
     gone, unknown = (len(earlier.select(each)) for each in (EarlierOutcome.gone, EarlierOutcome.unknown))
-    opened = earlier.select(EarlierOutcome.open)
-    names = list_gone_names(earlier.tests)
-    named = ", ".join(inline_code(each, 80) for each in names[:_NAMES])
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    are, went = "is" if len(names) == 1 else "are", name_count(gone, "test", "tests")
+    failing = earlier.select(EarlierOutcome.open)
+    opened, broken = [each for each in failing if not each.names], [each for each in failing if each.names]
+    gone_names = _name_gone(list_gone_names(earlier.tests))
+    missing = _name_gone(list_gone_names(broken, EarlierOutcome.open))
+    went = name_count(gone, "test", "tests")
     held = "1 test of before passes" if earlier.holding == 1 else f"{earlier.holding:,} tests of before pass"
     left = name_count(earlier.left_out, "test was", "tests were")
     untold = name_count(earlier.untold, "more test that does not hold is", "more tests that do not hold are")
     lines = [
         f"{held} on the new code." if earlier.holding else "",
-        f"{went} went with the code{f': {named}{more} {are} gone' if names else ''}." if gone else "",
+        f"{went} went with the code{f': {gone_names}' if gone_names else ''}." if gone else "",
+        f"**{name_count(len(broken), 'test')} cannot be loaded**, and not as they stand at head, either: {missing}. "
+        f"They are {_name(broken)}."
+        if broken
+        else "",
         f"{name_count(len(opened), 'test fails', 'tests fail')}, and so does what stands in its place: {_name(opened)}."
         if opened
         else "",
@@ -225,6 +229,12 @@ def _list_lines(earlier: EarlierTests) -> list[str]:
         f"{untold} not told here, because they are more than {MOST_TOLD}." if earlier.untold else "",
     ]
     return [*filter(None, lines), *map(escape, earlier.not_run), *_list_removed(earlier)]
+
+
+def _name_gone(names: Sequence[str]) -> str:
+    named = ", ".join(inline_code(each, 80) for each in names[:_NAMES])
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return f"{named}{more} {'is' if len(names) == 1 else 'are'} gone" if names else ""
 
 
 def _list_removed(earlier: EarlierTests) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from domain.globs import matches
 from domain.paths import is_document, is_manifest, is_program, is_source, is_test, namesake
-from domain.review.changes import Change, TouchedFile
+from domain.review.changes import Change, TouchedFile, list_moved_tests
 from domain.review.findings import RawFinding, Severity
 from domain.review.reading import Impact
 from domain.review.review import ACTING, BEHAVIOUR, LayerReport, Risk, RiskLevel, RiskPart
@@ -157,7 +157,7 @@ def assess(
         *_score_areas(change.touched, sensitive),
         *_score_findings(findings),
         *(_score_untested(change) if has_tests else ()),
-        *_score_deleted_tests(change.touched),
+        *_score_deleted_tests(change),
         *_score_coverage(change),
         *_score_silencing(silencing),
         *_score_author(author),
@@ -318,13 +318,13 @@ def _score_untested(change: Change) -> list[RiskPart]:
     return [RiskPart(code="tests.none", points=4, text=text)]
 
 
-def _score_deleted_tests(touched: Sequence[TouchedFile]) -> list[RiskPart]:
-    """Scores deleted tests whose subject, by its name, still exists."""
-    deleted = [each.path for each in touched if each.is_gone and is_source(each.path)]
+def _score_deleted_tests(change: Change) -> list[RiskPart]:
+    """Scores deleted tests whose subject, by its name, still exists, and that are nowhere else now."""
+    deleted = [each.path for each in change.touched if each.is_gone and is_source(each.path)]
     obsolete = {namesake(path) for path in deleted if not is_test(path)}
-    missed = [
-        path for path in deleted if is_test(path) and not path.endswith(_NO_TESTS) and namesake(path) not in obsolete
-    ]
+    tests = [path for path in deleted if is_test(path) and not path.endswith(_NO_TESTS)]
+    moved = list_moved_tests(change) if tests else ()
+    missed = [path for path in tests if namesake(path) not in obsolete and path not in moved]
     return [RiskPart(code="tests.deleted", points=5, text=f"Deletes tests: {_list_paths(missed)}")] if missed else []
 
 

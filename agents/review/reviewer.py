@@ -1,7 +1,7 @@
 """The reviewer: runs layers 1 and 2 on a change, and builds the review from all layers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
 from agents.review.checks.avoidance import AvoidanceCheck
 from agents.review.checks.hidden_text import list_doubles
@@ -14,7 +14,7 @@ from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.github.pull_requests import DependencyChange
 from domain.paths import is_test
-from domain.review.changes import Change, TouchedFile
+from domain.review.changes import Change, TouchedFile, list_moved_tests
 from domain.review.findings import place_on_diff
 from domain.review.reading import Impact
 from domain.review.review import IfUnread, Review, Unread
@@ -90,7 +90,7 @@ async def check(
         sandbox=toolbox.containment,
         risk=await asyncio.to_thread(assess, change, findings, author, sensitive, silencing, has_tests, impacts),
         touched=touched,
-        behaviour=() if owned else _list_behaviour(touched, impacts),
+        behaviour=() if owned else _list_behaviour(touched, impacts, list_moved_tests(change)),
         read_by=dict(checked.read_by),
         if_unread=_resolve_if_unread(configuration, owned),
         takes_claims=avoided.takes_claims,
@@ -98,13 +98,15 @@ async def check(
     )
 
 
-def _list_behaviour(touched: Sequence[TouchedFile], impacts: Mapping[str, Impact]) -> tuple[str, ...]:
-    """The source that may change what the program does, and the tests that are gone."""
-    return tuple(each.path for each in touched if (each.may_run or _is_gone_test(each)) and impacts[each.path].is_logic)
+def _list_behaviour(
+    touched: Sequence[TouchedFile], impacts: Mapping[str, Impact], moved: Collection[str]
+) -> tuple[str, ...]:
+    """The source that may change what the program does, and the tests that are gone.
 
-
-def _is_gone_test(file: TouchedFile) -> bool:
-    return file.is_gone and is_test(file.path)
+    :param moved: paths of deleted tests whose lines stand in other tests now.
+    """
+    gone = {each.path for each in touched if each.is_gone and is_test(each.path)} - {*moved}
+    return tuple(each.path for each in touched if (each.may_run or each.path in gone) and impacts[each.path].is_logic)
 
 
 async def _read_linter_files(code: Objects, merge_base: str, configuration: Configuration) -> dict[str, bytes]:

@@ -1,11 +1,13 @@
 """What a pull request changes: files, hunks and the mapping of lines between merge base and head."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property
 from itertools import groupby
 
+from domain.paths import is_test
 from domain.value import Value
 
 MOST_MOVES, MOST_HOSTS = 6, 3
@@ -13,6 +15,7 @@ MOST_MOVES, MOST_HOSTS = 6, 3
 
 
 _WORD = re.compile(r"\w+")
+_MOVED = 0.9  # of the lines of a file
 
 
 class ChangeStatus(StrEnum):
@@ -47,6 +50,11 @@ class Hunk(Value):
     new_start: int
     new_length: int
     lines: tuple[str, ...]
+
+    @property
+    def removed(self) -> Iterator[str]:
+        """The text of each removed line."""
+        return (line[1:] for line in self.lines if line[:1] == "-")
 
     def number_lines(self) -> Iterator[tuple[int | None, int | None, str]]:
         """Each line as (old number or None, new number or None, text without its first character)."""
@@ -258,6 +266,25 @@ class Change(Value):
     def file(self, path: str) -> FileChange | None:
         """The changed file with this path at head, if it is readable."""
         return next((file for file in self.files if file.path == path), None)
+
+
+def list_moved_tests(change: Change) -> frozenset[str]:
+    """The paths of deleted tests whose lines stand in other tests of the change: they moved there, or were split."""
+    deleted = {each.path for each in change.touched if each.is_gone and is_test(each.path)}
+    added = Counter(
+        line for each in change.files if is_test(each.path) for line in _list_statements(each.added_lines.values())
+    )
+    moved: set[str] = set()
+    for file in change.files:
+        removed = Counter(_list_statements(text for hunk in file.hunks for text in hunk.removed))
+        if file.path in deleted and removed and (removed & added).total() >= _MOVED * removed.total():
+            moved.add(file.path)
+    return frozenset(moved)
+
+
+def _list_statements(lines: Iterable[str]) -> Iterator[str]:
+    """The lines that say something, without layout."""
+    return (line.strip() for line in lines if _WORD.search(line))
 
 
 class PackageMove(Value):

@@ -157,9 +157,9 @@ NOTHING_EARLIER = EarlierTests()
 """A change that touches no test."""
 
 
-def list_gone_names(tests: Iterable[EarlierTest]) -> tuple[str, ...]:
-    """What the program has no more, each once, in the order of the tests."""
-    return tuple(dict.fromkeys(name for each in tests if each.outcome is EarlierOutcome.gone for name in each.names))
+def list_gone_names(tests: Iterable[EarlierTest], outcome: EarlierOutcome = EarlierOutcome.gone) -> tuple[str, ...]:
+    """What the program has no more that tests of one outcome name, each once, in the order of the tests."""
+    return tuple(dict.fromkeys(name for each in tests if each.outcome is outcome for name in each.names))
 
 
 class Baseline(Value):

@@ -63,6 +63,8 @@ _BY_NAME = {rule.rpartition("/")[2]: danger for rule, danger in _DANGERS.items()
 _EXPECTS = re.compile(r"\s*(?:await\s+)?(?:expect\s*\(|(?:chai\.)?should\b|[^;\n]+\.should\b)")  # of chai
 _OF_ITS_OWN = re.compile(r"^[\w.\s]*\(\s*(\"[^\"]*\"|'[^']*'|`[^`$]*`|[\w$]+(?:\.[\w$]+)+)\s*\)")
 _MEANT_IN_TESTS = frozenset({"no-extend-native", "no-global-assign", "no-unexpected-multiline"})
+_OF_VARIABLES = frozenset({"no-unassigned-vars", "no-unused-vars"})
+_EVALUATES = re.compile(rb"(?<![\w$.])eval\(")
 _COMPILED = re.compile(rb"_interopRequire(?:Default|Wildcard)\b|defineProperty\(exports, [\"']__esModule")
 _ERROR_NAMES = frozenset(rule.rpartition("/")[2] for rule in _ERRORS.split()) | {"jsx-no-undef", "rules-of-hooks"}
 
@@ -220,6 +222,8 @@ def _build(copy: Copy, entry: dict[str, Any]) -> RawFinding | None:
         return None
     if _COMPILED.search(copy.content[:_LONGEST_READ]):
         return None  # a compiler wrote it
+    if name in _OF_VARIABLES and _EVALUATES.search(copy.content):
+        return None  # what is evaluated may give and read any variable
     return copies.build_finding(
         copy,
         f"oxlint/{name}",

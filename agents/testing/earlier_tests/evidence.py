@@ -230,9 +230,10 @@ class Collector:
             for each in evidence
             if _is_bad(each.case) and (each.passed_before or (each.failed_before and each.asking))
         ]
-        if not open_:
-            return [*evidence]
         sides = self._sides
+        unloaded = {each.path for each in evidence if each.passed_before and each.gone and each.path in sides.head}
+        if not open_ and not unloaded:
+            return [*evidence]
         paths = {path for each in open_ for path in (each.path, sides.moved.get(each.path, ""))}
         changed = [path for path in sides.head if sides.head[path] != sides.base.get(path) and sides.now.has(path)]
         there = [path for path in dict.fromkeys([*sorted(paths), *changed]) if path in sides.head][:_MOST_HEAD]
@@ -252,7 +253,7 @@ class Collector:
         ]
         placed = {each.id: _place(each, after, fresh, sides.moved) for each in open_}
         named = {each.path for each in open_ if placed[each.id] is None and each.path in there}
-        wanted = sorted({*named, *(version.path for version in placed.values() if version is not None)})
+        wanted = sorted({*unloaded, *named, *(version.path for version in placed.values() if version is not None)})
         await self._tester.tell("Running what stands in the place of earlier tests")
         now = await self._runner.run(sides.new, wanted, sides.now)
         cases: defaultdict[Version, list[TestCase]] = defaultdict(list)
@@ -281,7 +282,8 @@ class Collector:
             else each
             for each in evidence
         ]
-        return await self._find_unreached(self._compare_numbers(known_places, now))
+        told = [replace(each, is_broken=each.path in unloaded & now.loading.keys()) for each in known_places]
+        return await self._find_unreached(self._compare_numbers(told, now))
 
     def _compare_numbers(self, evidence: Sequence[TestEvidence], now: Ran) -> list[TestEvidence]:
         """The evidence without rows that only have a number, where each row has another one than before.

@@ -150,6 +150,7 @@ class TestEvidence:
     :param unknowable: why nothing can be known of it; None if something can.
     :param is_unreached: whether its file is elsewhere now, where no run of all tests comes.
     :param is_hushed: whether what failed at head did so in a run that ended as if nothing had failed.
+    :param is_broken: whether its file cannot be loaded as it stands at head, either.
     :param gone: what the test names and the program has no more.
     :param is_named_gone: whether its own error says that this is missing.
     :param rest: how its own file is touched outside of tests.
@@ -175,6 +176,7 @@ class TestEvidence:
     unknowable: CountedText | None = None
     is_unreached: bool = False
     is_hushed: bool = False
+    is_broken: bool = False
     gone: tuple[str, ...] = ()
     is_named_gone: bool = False
     rest: SharedChange | None = None
@@ -222,7 +224,7 @@ def judge(found: TestEvidence) -> EarlierTest:
         is_blind=found.is_blind,
         culprits=culprits.places,
         output=found.output[-OUTPUT:],
-        names=found.gone if outcome is EarlierOutcome.gone else (),
+        names=found.gone if outcome is EarlierOutcome.gone or found.is_broken else (),
         head_path=None if after is None else after.path,
         head_line=None if after is None else after.test.start,
     )
@@ -296,8 +298,8 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
         return EarlierOutcome.lost, Difference(told.removed[:6], told.added[:6], True, told.path)
     if not found.passed_before or found.unknowable:
         return EarlierOutcome.unknown, none
-    if found.case is None or not found.case.outcome.is_bad:
-        return (EarlierOutcome.gone if found.gone and found.loading else EarlierOutcome.unknown), none
+    if found.case is None or not found.case.outcome.is_bad or (found.is_broken and found.gone):
+        return _judge_unloaded(found), none
     if found.again is not None and not found.again.outcome.is_bad:
         return EarlierOutcome.unknown, none
     if any(case.outcome.is_bad for case in found.now):
@@ -326,6 +328,12 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
             is_lost = is_lost or found.has_fewer_rows
             is_lost = is_lost or _demands_nothing_more(found) or _is_held_roughly(found, difference)
             return _lose_if(found, is_lost), difference
+
+
+def _judge_unloaded(found: TestEvidence) -> EarlierOutcome:
+    if found.is_broken and found.gone:
+        return EarlierOutcome.open
+    return EarlierOutcome.gone if found.gone and found.loading else EarlierOutcome.unknown
 
 
 def _lose_if(found: TestEvidence, is_lost: bool) -> EarlierOutcome:

@@ -7,6 +7,7 @@ from domain.review.findings import Category, Layer, RawFinding, Severity
 from domain.review.reading import Impact
 from domain.review.review import BEHAVIOUR, Risk, RiskLevel, RiskPart
 from safety.risk import assess, is_risky, lacks_tests, reassess
+from tests.unit.checks.building import file_change
 
 SOME = 5  # changed lines
 
@@ -171,6 +172,23 @@ def test_tests_that_go_with_what_they_tested(test: str, source: str, counts: boo
     gone = TouchedFile(path=test, is_gone=True), TouchedFile(path=source, is_gone=True)
     assert ("tests.deleted" in _points(*gone)) is counts
     assert "tests.deleted" in _points(gone[0], TouchedFile(path=source, lines=SOME))
+
+
+@pytest.mark.parametrize(
+    ("place", "left_out", "counts"),
+    [
+        ("tests/test_x/test_parts.py", 0, False),  # split
+        ("tests/test_x/test_parts.py", 3, True),
+        ("app/parts.py", 0, True),
+    ],
+)
+def test_tests_whose_lines_are_in_other_tests_are_not_deleted(place: str, left_out: int, counts: bool) -> None:
+    text = "".join(f"def test_{each}():\n    assert f({each}) == {each}\n\n" for each in range(9))
+    kept = "\n".join(text.split("\n")[3 * left_out :])
+    files = file_change("tests/test_x.py", text, None), file_change(place, None, f"import pytest\n\n{kept}")
+    gone, new = TouchedFile(path="tests/test_x.py", is_gone=True), TouchedFile(path=place, lines=SOME)
+    parts = assess(_change(gone, new, files=files), ()).parts
+    assert ("tests.deleted" in {part.code for part in parts}) is counts
 
 
 def test_source_without_a_test_where_there_are_tests() -> None:

@@ -352,6 +352,20 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         {"sums.py": None, "tests/test_a.py": None},
         {"test_adds": "gone"},
     ),
+    "a module has another name, and its tests were forgotten": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {"sums.py": None, "totals.py": PROGRAM["sums.py"], "pytest.ini": "[pytest]\naddopts = -ra\n"},
+        {"test_adds": "open"},
+    ),
+    "a module has another name, and so have its tests": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {
+            "sums.py": None,
+            "totals.py": PROGRAM["sums.py"],
+            "tests/test_a.py": TEST.replace("from sums", "from totals"),
+        },
+        {"test_adds": "gone"},
+    ),
     "a parameter and an error are gone": (
         {**GREETS, "tests/test_a.py": ON_GREET},
         {**QUIET, "tests/test_a.py": None},
@@ -481,7 +495,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
             "sums.py": "import warnings\n\n\ndef add(a, b):\n    if b < 0:\n        warnings.warn('less', UserWarning)\n    return a + b\n",
             "tests/test_a.py": TEST,
         },
-        {"test_adds": "lost"},
+        {"test_adds": "meant"},
     ),
     "a recorded warning is gone that another file still gives": (
         {
@@ -646,6 +660,7 @@ _QUICK = {
     "parametrised",
     "a row is taken away",
     "gone with its code",
+    "a module has another name, and its tests were forgotten",
     "a function has another name",
     "it failed before",
     "flaky before",
