@@ -78,10 +78,10 @@ class Merge(Value):
     def is_clean(self) -> bool:
         return not self.hunks and not self.unmerged
 
-    def keep_from_agents(self, find_reason: Callable[[ConflictHunk], str]) -> "Merge":
-        """The same where hunks that agents may not resolve are files that people resolve.
+    def leave_to_people(self, find_reason: Callable[[ConflictHunk], str]) -> "Merge":
+        """The same, where files with a hunk that agents may not resolve are left to people.
 
-        :param find_reason: why, as a clause; empty if they may.
+        :param find_reason: why they may not, as a clause; empty if they may.
         """
         kept = {each.path: why for each in self.hunks if (why := find_reason(each))}
         unmerged = (*self.unmerged, *(UnmergedFile(path=path, why=why) for path, why in kept.items()))
@@ -247,7 +247,7 @@ def keep_from_agents(merge: Merge, configuration: Configuration) -> Merge:
             return "it holds what looks like a credential"
         return "" if all(strip_invisible(each) == each for each in shown) else "it holds characters that nobody sees"
 
-    return merge.keep_from_agents(find_reason)
+    return merge.leave_to_people(find_reason)
 
 
 class SideTests(Value):

@@ -19,7 +19,7 @@ from pathlib import Path
 import dbos
 import sqlalchemy
 
-from agents.review.checks.dangers.rules import TABLE
+from agents.review.checks.dangers.rules import CONFIGURED, TABLE
 from agents.syntax.languages import find_language
 from agents.syntax.validity import BELIEVED
 from tests.bench.reading.entry import load_entries
@@ -164,10 +164,10 @@ def build_command_lines(language: Language, files: Sequence[str], ast_grep: Path
 
 def _list_rules(language: str) -> list[str]:
     """Forge's rules for a language as ast-grep's program reads them, with one for what cannot be parsed."""
-    shapes = {each.rule.replace("/", "-"): each.shape for each in TABLE if language in each.grammars}
+    rules = {each.id.replace("/", "-"): CONFIGURED[each.id] for each in TABLE if language in each.grammars}
     if language in BELIEVED:
-        shapes["syntax"] = {"kind": "ERROR"}
-    return [json.dumps({"id": name, "language": language, "rule": shape}) for name, shape in shapes.items()]
+        rules["syntax"] = {"rule": {"kind": "ERROR"}}
+    return [json.dumps({"id": name, "language": language, **rule}) for name, rule in rules.items()]
 
 
 def write_files(folder: Path, texts: Mapping[str, str]) -> list[str]:

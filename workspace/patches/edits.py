@@ -48,7 +48,7 @@ def build_change(edit: TextEdit, tree: FileTree) -> ChangeSet:
 
     :raises PatchRefused: the path is no file that may be edited, or the passage is not there once.
     """
-    mode = _require_mode(edit.path, tree)
+    mode = require_mode(edit.path, tree)
     if mode is None and isinstance(edit, Replacement):
         raise refusal(edit.path, "base", "The file does not exist.", "Correct the path, or write the file whole.")
     before = None if mode is None else tree.read(edit.path)
@@ -63,7 +63,7 @@ def build_change(edit: TextEdit, tree: FileTree) -> ChangeSet:
     return ChangeSet(files=(changed,))
 
 
-def _require_mode(path: str, tree: FileTree) -> str | None:
+def require_mode(path: str, tree: FileTree) -> str | None:
     """The mode of the file; None if it does not exist.
 
     :raises PatchRefused: it is no regular file, or its path leads elsewhere.

@@ -17,17 +17,41 @@ from workspace.patches.refusals import refusal
 NOWHERE = b"/dev/null"
 _NUMBER = rb"(0|[1-9]\d{0,8})"
 _HUNK = re.compile(rb"@@ -%b(?:,%b)? \+%b(?:,%b)? @@(?: .*)?" % ((_NUMBER,) * 4))
-_INDEX = re.compile(rb"index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: ([0-7]{6}))?")
 _END_MARK = b"\\ No newline at end of file"
 _ESCAPE = re.compile(rb'\\([abtnvfr"\\]|[0-3][0-7]{2})|\\')
 _ESCAPED = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
+_HEADER = re.compile(
+    rb'(?:diff --git (?P<quote>"?)a/(?P<name>[^\r\n]{0,5000})(?P=quote) (?P=quote)b/(?P=name)(?P=quote)\n'
+    rb"(?:new file mode (?P<made>\d{6})\n|deleted file mode (?P<gone>\d{6})\n)?"
+    rb"(?:index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: (?P<kept>\d{6}))?\n)?)?"
+    rb"(?:--- (?P<old>[^\t\r\n]+)\t?\n\+\+\+ (?P<new>[^\t\r\n]+)\t?\n)?"
+)
+_LONGEST_HEADER = 5  # lines
+
 _FIRST = "Begin each file with a line “diff --git a/PATH b/PATH”, and write nothing before, between or after the files."
 _NO_RENAME = "Write a renamed file as two: the old path deleted, the new path with its whole content."
-_NO_MODE = "Leave the modes of files as they are."
-_ALIKE = "Write the same path, relative to the root of the repository, wherever the header names it: a/PATH and b/PATH."
+_ALIKE = (
+    "Write the same path, relative to the root of the repository, wherever the header names it: a/PATH and b/PATH. "
+    "“--- /dev/null” needs a line “new file mode 100644”, “+++ /dev/null” a line “deleted file mode 100644”."
+)
 _COUNTS = "Count the lines of the hunk again: “@@ -START,LINES +START,LINES @@” counts context on both sides."
 _TEXT_ONLY = "Leave binary files as they are; only text can be changed."
+_ONE_BASE = "Write a diff against one version."
+
+_REFUSED: tuple[tuple[bytes, Constraint, str, str], ...] = (
+    (rb".*\r$", "syntax", "ends with CRLF", "End the lines of the diff with LF; content keeps its own."),
+    (rb"diff --(?:cc|combined) |@@@", "syntax", "is of a combined diff of a merge", _ONE_BASE),
+    (rb"(?:old|new) mode ", "mode", "changes the mode of a file", "Leave the modes of files as they are."),
+    (rb"rename |copy |(?:dis)?similarity ", "syntax", "is of a rename or a copy, which are not taken", _NO_RENAME),
+    (rb"GIT binary patch|Binary files ", "syntax", "is of a binary file, which cannot be changed", _TEXT_ONLY),
+    (rb"(?:new|deleted) file mode |index ", "syntax", "is not complete, or contradicts a line before it", _FIRST),
+    (rb"diff --git ", "syntax", "does not name one path as “a/PATH b/PATH”", _NO_RENAME),
+    (rb"--- |\+\+\+ ", "syntax", "is not one of “--- a/PATH” and “+++ b/PATH” with nothing behind the path", _ALIKE),
+    (rb"[ +@\\-]", "syntax", "is beyond what the hunk's header counts", _COUNTS),
+    (rb"", "syntax", "stands where a file or its line “--- a/PATH” belongs", _FIRST),
+)
+"""How a line begins that no header has in this place, and why it is refused: the first that fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +59,16 @@ class PatchHunk:
     """One hunk; its lines keep their line feeds.
 
     :param line: where it begins in the diff, counted from 1.
-    :param old_start: as its header says, like ``new_start``; the lengths are those of its lines.
+    :param old_start: as its header says, like ``new_start``.
     :param lines: (mark, content); the mark is a space, a plus or a minus.
-    :param miscounted: the numbers of its header, and how many lines it has, where these differ; else empty.
+    :param miscounted: whether its header counts other lines.
     """
 
     line: int
     old_start: int
-    old_length: int
     new_start: int
-    new_length: int
     lines: tuple[tuple[bytes, bytes], ...]
-    miscounted: str = ""
+    miscounted: bool
 
     @property
     def old(self) -> list[bytes]:
@@ -121,99 +143,56 @@ class _Reader:
     # --- header ---
 
     def _file(self) -> FilePatch:
-        begins = self.at
-        self.path = ""
+        begins, self.path = self.at, ""
+        header = _HEADER.match(b"\n".join(self.lines[self.at : self.at + _LONGEST_HEADER]) + b"\n")
+        if header is None or not header[0] or header["old"] == header["new"] == NOWHERE:
+            self._refuse_line()
+        is_plain = header["name"] is None
+        old, new = (None if side is None else self._unquote(side) for side in header.group("old", "new"))
+        is_new = old == NOWHERE if is_plain else header["made"] is not None
+        is_gone = new == NOWHERE if is_plain else header["gone"] is not None
+        side = header["new" if is_new else "old"]
+        name = self._unquote(side if is_plain else header["quote"] + b"a/" + header["name"] + header["quote"])[2:]
+        self._set_path(name)
+        sides = (NOWHERE if is_new else b"a/" + name, NOWHERE if is_gone else b"b/" + name)
+        if (old, new) not in {sides, (None, None)}:
+            self.refuse("syntax", "the lines of the header do not go together, or name two paths.", _ALIKE)
+        self._check_modes(header)
+        self.at += header[0].count(b"\n")
+        if old is None and not is_new and not is_gone:
+            self._refuse_line()
+        hunks = () if old is None else self._hunks()
+        if is_plain:
+            self._check_plain(is_new, is_gone, hunks, begins)
+        new_mode = (header["made"] or REGULAR.encode()).decode() if is_new else None
+        return FilePatch(begins + 1, self.path, new_mode, is_gone, hunks)
+
+    def _refuse_line(self) -> NoReturn:
         line = self.line()
-        if line.endswith(b"\r"):
-            self.refuse("syntax", "the lines of the diff end with CRLF.", "End them with LF; content keeps its own.")
-        if line.startswith(b"diff --git "):
-            return self._git_file(begins)
-        if not line.startswith(b"--- "):
-            if line.startswith((b"diff --cc ", b"diff --combined ", b"@@@")):
-                self.refuse("syntax", "a combined diff of a merge is not taken.", "Write a diff against one version.")
-            if line[:1] in {b" ", b"+", b"-", b"@", b"\\"}:
-                self.refuse("syntax", f"{_quote_start(line)} is beyond what the hunk's header counts.", _COUNTS)
-            self.refuse("syntax", f"{_quote_start(line)} does not begin a file.", _FIRST)
-        return self._plain_file(begins)
+        _, constraint, text, advice = next(row for row in _REFUSED if re.match(row[0], line))
+        self.refuse(constraint, f"{_quote_start(line)} {text}.", advice)
 
-    def _git_file(self, begins: int) -> FilePatch:
-        name = self._both_names(self.line().removeprefix(b"diff --git "))
-        self.at += 1
-        new_mode, is_gone = self._modes()
-        if not self.line().startswith(b"--- "):
-            # An empty file that is added or deleted.
-            if not new_mode and not is_gone:
-                self.refuse("syntax", f"{_quote_start(self.line())} where “--- a/{self.path}” belongs.", _FIRST)
-            return FilePatch(begins + 1, self.path, new_mode, is_gone, ())
-        old, new = self._sides()
-        expected = (NOWHERE if new_mode else b"a/" + name, NOWHERE if is_gone else b"b/" + name)
-        if (old, new) != expected:
-            self.refuse("syntax", self._odd_sides(old, new, new_mode, is_gone), _ALIKE, begins)
-        return FilePatch(begins + 1, self.path, new_mode, is_gone, self._hunks())
-
-    def _odd_sides(self, old: bytes, new: bytes, new_mode: str | None, is_gone: bool) -> str:
-        if old == NOWHERE and not new_mode:
-            return "the file is new, but its header has no line “new file mode 100644”."
-        if new == NOWHERE and not is_gone:
-            return "the file is deleted, but its header has no line “deleted file mode 100644”."
-        return f"{_quote_start(b'--- ' + old)} and {_quote_start(b'+++ ' + new)} do not go with the lines above them."
-
-    def _plain_file(self, begins: int) -> FilePatch:
-        """A file without the line ``diff --git``."""
-        old, new = self._sides()
-        if old == new == NOWHERE:
-            self.refuse("syntax", "both sides are /dev/null.", _ALIKE, begins)
-        names = {side[2:] for side in (old, new) if side != NOWHERE}
-        if len(names) > 1 or (old != NOWHERE and old[:2] != b"a/") or (new != NOWHERE and new[:2] != b"b/"):
-            shown = f"{_quote_start(b'--- ' + old)} and {_quote_start(b'+++ ' + new)}"
-            self.refuse("syntax", f"{shown} are not one path.", _ALIKE, begins)
-        self._set_path(names.pop(), begins)
-        if any(character.isspace() for character in self.path):
-            self.refuse("syntax", "a path with a space needs the line “diff --git”.", _FIRST, begins)
-        new_mode = REGULAR if old == NOWHERE else None
-        found = self._hunks()
-        self._require_lines(old, sum(hunk.old_length for hunk in found), begins)
-        self._require_lines(new, sum(hunk.new_length for hunk in found), begins)
-        return FilePatch(begins + 1, self.path, new_mode, new == NOWHERE, found)
-
-    def _require_lines(self, side: bytes, lines: int, begins: int) -> None:
-        """Without ``diff --git``, git treats a side without lines as a file that does not exist."""
-        if side != NOWHERE and not lines:
-            self.refuse("syntax", "without “diff --git”, a file needs a line on either side.", _FIRST, begins)
-
-    def _both_names(self, names: bytes) -> bytes:
-        """The one path of ``a/PATH b/PATH``."""
-        half = len(names) // 2
-        first, second = names[:half], names[half + 1 :]
-        if names[half : half + 1] != b" " or first.startswith(b'"') is not second.startswith(b'"'):
-            self.refuse("syntax", f"{_quote_start(names)} names two paths.", _NO_RENAME)
-        first, second = self._unquote(first), self._unquote(second)
-        if first[:2] != b"a/" or second[:2] != b"b/" or first[2:] != second[2:]:
-            self.refuse("syntax", f"{_quote_start(names)} is not “a/PATH b/PATH” with one path.", _NO_RENAME)
-        self._set_path(first[2:], self.at)
-        return first[2:]
-
-    def _set_path(self, name: bytes, line: int) -> None:
+    def _set_path(self, name: bytes) -> None:
         try:
             self.path = name.decode()
         except UnicodeDecodeError:
             self.path = to_printable(name)
-            self.refuse("path", "the path is not UTF-8.", "Choose a path that is.", line)
+            self.refuse("path", "the path is not UTF-8.", "Choose a path that is.")
 
-    def _sides(self) -> tuple[bytes, bytes]:
-        old = self._side(b"--- ")
-        return old, self._side(b"+++ ")
+    def _check_modes(self, header: re.Match[bytes]) -> None:
+        for mode in filter(None, header.group("made", "gone", "kept")):
+            if mode.decode() in {LINK, MODULE}:
+                message = "a symlink or a submodule is neither made, changed nor deleted."
+                self.refuse("mode", message, "Change regular files only.")
+            if mode.decode() not in {REGULAR, EXECUTABLE}:
+                self.refuse("mode", f"{mode.decode()} is not the mode of a regular file.", "Write 100644.")
 
-    def _side(self, mark: bytes) -> bytes:
-        line = self.line()
-        if not line.startswith(mark):
-            self.refuse("syntax", f"{_quote_start(line)} where “{mark.decode()}” belongs.", _FIRST)
-        name, _, time = line[len(mark) :].partition(b"\t")
-        if time:
-            self.refuse("syntax", "a path is followed by something else.", "Write nothing after the path.")
-        name = self._unquote(name)
-        self.at += 1
-        return name
+    def _check_plain(self, is_new: bool, is_gone: bool, hunks: Sequence[PatchHunk], begins: int) -> None:
+        """Without ``diff --git``, git ends a path at a space, and takes a side without lines for no file."""
+        if any(character.isspace() for character in self.path):
+            self.refuse("syntax", "a path with a space needs the line “diff --git”.", _FIRST, begins)
+        if not (is_new or any(hunk.old for hunk in hunks)) or not (is_gone or any(hunk.new for hunk in hunks)):
+            self.refuse("syntax", "without “diff --git”, a file needs a line on either side.", _FIRST, begins)
 
     def _unquote(self, name: bytes) -> bytes:
         """A name without git's quotation marks, if it has them."""
@@ -222,36 +201,6 @@ class _Reader:
         if len(name) < 2 or not name.endswith(b'"') or _is_cut(name[1:-1]):
             self.refuse("syntax", f"the quotation marks of {_quote_start(name)} are not closed.", _ALIKE)
         return _ESCAPE.sub(_unescape, name[1:-1])
-
-    def _modes(self) -> tuple[str | None, bool]:
-        """The lines between ``diff --git`` and ``---``: mode of a new file, whether it is deleted."""
-        new_mode, is_gone, seen = None, False, set[bytes]()
-        while (kind := _kind(self.line())) is not None:
-            if kind in seen or {kind, *seen} >= {b"new file mode ", b"deleted file mode "}:
-                self.refuse("syntax", f"{_quote_start(self.line())} contradicts a line before it.", _FIRST)
-            seen.add(kind)
-            mode = self._mode(kind)
-            new_mode = mode if kind == b"new file mode " else new_mode
-            is_gone = is_gone or kind == b"deleted file mode "
-            self.at += 1
-        return new_mode, is_gone
-
-    def _mode(self, kind: bytes) -> str | None:
-        line = self.line()
-        match = _INDEX.fullmatch(line) if kind == b"index " else re.fullmatch(re.escape(kind) + rb"(\d{6})", line)
-        if kind not in _TAKEN:
-            self.refuse(*_REFUSED[kind])
-        if match is None:
-            self.refuse(
-                "syntax", f"{_quote_start(line)} is not complete.", f"Write “{kind.decode()}…” in full or not at all."
-            )
-        mode = None if match[1] is None else match[1].decode()
-        if mode in {LINK, MODULE}:
-            what = "a symlink" if mode == LINK else "a submodule"
-            self.refuse("mode", f"{what} is neither made, changed nor deleted.", "Change regular files only.")
-        if mode not in {None, REGULAR, EXECUTABLE}:
-            self.refuse("mode", f"{mode} is not the mode of a regular file.", "Write 100644.")
-        return mode
 
     # --- hunks ---
 
@@ -270,19 +219,20 @@ class _Reader:
             self.refuse("syntax", f"{_quote_start(self.line())} is not the header of a hunk.", _COUNTS)
         old_start, old_length, new_start, new_length = (1 if part is None else int(part) for part in header.groups())
         self.at += 1
-        miscounted = ""
         lines = self._read_counted(old_length, new_length)
+        miscounted = lines is None
         if lines is None:
             self.at = begins + 1
             lines = self._read_to_header()
-            old, new = (sum(mark != other for mark, _ in lines) for other in (b"+", b"-"))
-            miscounted = f"says -{old_length} +{new_length}, but the hunk has -{old} +{new} lines"
             if _is_ambiguous(lines) or self.line().startswith(b"\\"):
-                self.refuse("syntax", f"its header {miscounted}.", _COUNTS, begins)
-            old_length, new_length = old, new
+                self.refuse("syntax", "the hunk has other lines than its header counts.", _COUNTS, begins)
+        hunk = PatchHunk(begins + 1, old_start, new_start, lines, miscounted)
         if all(mark == b" " for mark, _ in lines):
             self.refuse("syntax", "the hunk changes nothing.", "Leave it out.", begins)
-        return PatchHunk(begins + 1, old_start, old_length, new_start, new_length, lines, miscounted)
+        if any(not text.endswith(b"\n") for side in (hunk.old, hunk.new) for text in side[:-1]):
+            advice = "Write “\\ No newline at end of file” after the last line of the file only."
+            self.refuse("syntax", "a line without a line feed is followed by another one.", advice, begins)
+        return hunk
 
     def _read_counted(self, old_left: int, new_left: int) -> tuple[tuple[bytes, bytes], ...] | None:
         """The lines of a hunk, counted by its header, so that their content cannot end it early.
@@ -336,28 +286,6 @@ def _is_ambiguous(lines: Sequence[tuple[bytes, bytes]]) -> bool:
         for (first, old), (second, new) in pairwise(lines)
     )
     return begins_file or (b"-", b"- \n") in lines
-
-
-_TAKEN = (b"new file mode ", b"deleted file mode ", b"index ")
-_Refused = tuple[Constraint, str, str]
-_MODE_CHANGE: _Refused = ("mode", "the mode of a file is not changed.", _NO_MODE)
-_RENAME: _Refused = ("syntax", "renames and copies are not taken.", _NO_RENAME)
-_BINARY: _Refused = ("syntax", "a binary file cannot be changed.", _TEXT_ONLY)
-_REFUSED = {
-    b"old mode ": _MODE_CHANGE,
-    b"new mode ": _MODE_CHANGE,
-    b"rename ": _RENAME,
-    b"copy ": _RENAME,
-    b"similarity index ": _RENAME,
-    b"dissimilarity index ": _RENAME,
-    b"GIT binary patch": _BINARY,
-    b"Binary files ": _BINARY,
-}
-
-
-def _kind(line: bytes) -> bytes | None:
-    """The kind of a line of a header; None if it is none."""
-    return next((kind for kind in (*_TAKEN, *_REFUSED) if line.startswith(kind)), None)
 
 
 def _is_cut(quoted: bytes) -> bool:

@@ -101,10 +101,11 @@ def _build_of_pattern(file: CheckedFile, lines: Sequence[str], hit: _Hit) -> Raw
 def _build_of_rule(file: CheckedFile, lines: Sequence[str], hit: _Hit, *, heeding: bool) -> RawFinding | None:
     rule, danger = BY_RULE[hit["rule"]], Danger[hit["danger"]]
     first, last = min(int(hit["line"]), len(lines)), int(hit["end_line"])
-    if heeding and rule.silenced_by and is_silenced(rule.silenced_by, lines[hit["line"] - 1 : last]):
+    silenced_by = rule.metadata.silenced_by
+    if heeding and silenced_by and is_silenced(silenced_by, lines[hit["line"] - 1 : last]):
         return None
     return build_security_finding(
-        rule.rule,
+        rule.id,
         rate(danger),
         file.path,
         first,

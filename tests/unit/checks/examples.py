@@ -228,7 +228,7 @@ DANGERS: Mapping[str, Examples] = {
         good=("eval('1')", "instance_eval { x }", "instance_eval(&block)", "evaluate(params[:x])"),
     ),
     "ruby/template-from-text": Examples(
-        bad=("render inline: params[:body]", 'render inline: "<p>#{x}</p>"'),
+        bad=("render inline: params[:body]", 'render inline: "<p>#{x}</p>"', 'render inline: "Hello, #{x}"'),
         good=("render inline: '<%= @a %>'", "render template: params[:x]", "render json: params[:x]"),
     ),
     "ruby/unsafe-load": Examples(

@@ -1,16 +1,20 @@
 """Every rule for dangerous code finds its bad examples and leaves its good ones alone, in each of its languages."""
 
-import pytest
+import re
+from typing import Any, cast
 
-from agents.review.checks.dangers.rules import BY_RULE, TABLE, scan
+import pytest
+from ast_grep_py import SgRoot
+
+from agents.review.checks.dangers.rules import BY_RULE, FILE, TABLE, RuleFile, read_rules, scan
 from agents.review.checks.rule_texts import Danger
 from agents.toolbox import Toolbox
 from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import check_files
 from tests.unit.checks.examples import DANGERS
 
-BAD = [(rule.rule, grammar, text) for rule in TABLE for grammar in rule.grammars for text in DANGERS[rule.rule].bad]
-GOOD = [(rule.rule, grammar, text) for rule in TABLE for grammar in rule.grammars for text in DANGERS[rule.rule].good]
+BAD = [(rule.id, grammar, text) for rule in TABLE for grammar in rule.grammars for text in DANGERS[rule.id].bad]
+GOOD = [(rule.id, grammar, text) for rule in TABLE for grammar in rule.grammars for text in DANGERS[rule.id].good]
 
 
 def enclose(grammar: str, text: str) -> str:
@@ -32,6 +36,62 @@ def test_finds() -> None:
 
 def test_leaves_alone() -> None:
     assert [row for row in GOOD if _is_found(*row)] == []
+
+
+RULES = """\
+utils: {any: {named: {regex: a}}}
+rules:
+  - id: go/a
+    message: It is one.
+    metadata: {danger: command, grade: command}
+    rule: {kind: identifier, matches: named}
+"""
+
+
+def _list_mistakes(file: RuleFile) -> list[str]:
+    """What ast-grep says against rules."""
+    found: list[str] = []
+    for rule in file.rules:
+        for grammar in rule.grammars:
+            try:
+                SgRoot("", grammar).root().find_all(cast(Any, file.configure(rule)))
+            except Exception as error:  # ast-grep raises no narrower one
+                found.append(f"{rule.id} in {grammar}: {str(error).partition('Stack backtrace')[0]}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("danger: command", "danger: comand", "rules.0.metadata.danger\n  Value error, 'comand' is none of sql_value"),
+        ("grade: command", "grade: best", "rules.0.metadata.grade\n  Value error, 'best' is none of code, command"),
+        ("message", "mesage", "rules.0.message\n  Field required"),
+        ("rule:", "rule: {}\n    rules:", "rules.0.rules\n  Extra inputs are not permitted"),
+    ],
+)
+def test_an_entry_that_nobody_understands_is_refused_with_its_place(right: str, wrong: str, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        read_rules(RULES.replace(right, wrong))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("{kind: identifyer}", "Kind `identifyer` is invalid"),
+        ("{kinds: identifier}", "unknown field `kinds`"),
+        ("{kind: identifier, matches: other}", "Rule `other` is not defined"),
+        ("{kind: identifier, regex: '('}", "unclosed group"),
+    ],
+)
+def test_a_rule_that_ast_grep_does_not_take_is_named(wrong: str, said: str) -> None:
+    [mistake] = _list_mistakes(read_rules(RULES.replace("{kind: identifier, matches: named}", wrong)))
+    assert mistake.startswith("go/a in go: ")
+    assert said in mistake
+
+
+def test_every_rule_is_one_of_ast_grep() -> None:
+    assert _list_mistakes(read_rules(RULES)) == []
+    assert _list_mistakes(FILE) == []
 
 
 def test_every_entry_is_complete() -> None:

@@ -5,6 +5,7 @@ import pytest
 from domain.globs import find_mistake
 from domain.review.changes import TouchedFile
 from domain.review.reading import Impact
+from domain.text import memory_file
 from safety.impact import assess_impact
 from safety.protected_files import TABLE, decides_about_runs, explain_protection, select_asked
 
@@ -237,6 +238,10 @@ def test_left_alone() -> None:
 )
 def test_disks_that_forgive_are_thought_of(path: str) -> None:
     assert select_asked([path], ()) == [path]
+
+
+def test_so_is_what_forge_itself_obeys() -> None:
+    assert select_asked([memory_file.PATH], ()) == [memory_file.PATH]
 
 
 def test_what_a_repository_names_is_blind_to_case_too() -> None:

@@ -1,1 +1,0 @@
-"""Reads what monitoring systems send in their own words."""
