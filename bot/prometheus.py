@@ -20,7 +20,7 @@ from domain.runs.work_checkpoint import CheckpointCause
 from domain.verdicts import BreakerState
 from memory import findings
 from memory.db.engine import Bus, Database
-from memory.deliveries import notice_targets, notices
+from memory.deliveries import notice_targets
 from memory.deployments import deployments
 from memory.reports import metrics
 from safety.guards import Guard
@@ -80,7 +80,6 @@ class Metrics:
         self._deployed = gauge("forge_deployments_over", "Deployments that are over, by how they ended", ["state"])
         under_way = "Deployments that are not over, waiting ones included"
         self._deploying = gauge("forge_deployments_under_way", under_way)
-        self._notices = gauge("forge_notices_kept", "Notices that are kept, by what became of them", ["state"])
         self._failing = gauge("forge_notice_targets_failing", "Targets that take no notices")
         self._halted = gauge("forge_halted", "1 while the operator halts Forge")
         self._checkpoints = _CheckpointMetrics(registry)
@@ -106,14 +105,14 @@ class Metrics:
 
     async def _read_state(self, database: Database) -> None:
         """Read the current state; without the database, report none rather than an old one."""
-        for gauge in (self._breakers, self._waiting, self._levels, self._deployed, self._notices):
+        for gauge in (self._breakers, self._waiting, self._levels, self._deployed):
             gauge.clear()
         for gauge in (self._deploying, self._failing, self._halted):
             gauge.set(math.nan)
         try:
             now = await metrics.load_snapshot(database)
             deployed = await deployments.count_by_state(database)
-            told, failing = await notices.count_by_state(database), await notice_targets.list_failing(database)
+            told = await notice_targets.list_all(database)
         except DatabaseUnavailable:
             return
         for state in BreakerState:
@@ -126,9 +125,7 @@ class Metrics:
             if state.is_over:
                 self._deployed.labels(state.value).set(deployed.get(state, 0))
         self._deploying.set(sum(count for state, count in deployed.items() if not state.is_over))
-        for state, count in told.items():
-            self._notices.labels(state).set(count)
-        self._failing.set(len(failing))
+        self._failing.set(sum(bool(each.problem) for each in told))
         self._halted.set(now.is_halted)
         await self._update_feedback(database)
 

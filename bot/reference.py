@@ -208,7 +208,7 @@ def _describe_preset(values: Values) -> str:
 
 
 _WIDTH = 112
-PAGES = {"linters": "review.md", "gates": "gates.md", "environments": "deployments.md", "targets": "notices.md"}
+PAGES = {"linters": "review.md", "gates": "gates.md", "environments": "deployments.md", "notify": "notices.md"}
 """The pages that show what an entry of these lists holds."""
 _PLAIN = re.compile(r"[A-Za-z/.][\w ./-]*")
 _WORDS_OF_YAML = {"true", "false", "null", "yes", "no", "on", "off"}

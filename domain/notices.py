@@ -1,70 +1,45 @@
-"""A notice: what Forge tells a chat, a pager or a program of somebody's own, and the targets that it is sent to."""
+"""A notice: what Forge tells a chat or a program of somebody's own, and the targets that it is sent to."""
 
 import hashlib
 import hmac
 from base64 import b64encode
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from urllib.parse import urlsplit
 
 from domain.events import EventType
 from domain.runs.run import RepositoryRef
-from domain.value import Value
-
-
-class NoticeSeverity(StrEnum):
-    """How much a notice matters, from the least on."""
-
-    info = "info"
-    warning = "warning"
-    error = "error"
-
-    def reaches(self, least: "NoticeSeverity") -> bool:
-        """Whether it is at least as severe as ``least``."""
-        order = list(NoticeSeverity)
-        return order.index(self) >= order.index(least)
 
 
 class NoticeType(StrEnum):
     """What a notice is about (docs/notices.md)."""
 
     gate_opened = "gate.opened"
-    gate_expiring = "gate.expiring"
-    gate_escalated = "gate.escalated"
     gate_closed = "gate.closed"
-    budget_warning = "budget.warning"
     budget_reached = "budget.reached"
     model_failing = "model.failing"
-    level_raised = "level.raised"
-    level_lowered = "level.lowered"
-    repository_paused = "repository.paused"
-    repository_unpaused = "repository.unpaused"
+    level_changed = "level.changed"
     run_failed = "run.failed"
     deployment_failed = "deployment.failed"
     deployment_rolled_back = "deployment.rolled_back"
     delivery_failed = "delivery.failed"
     forge_halted = "forge.halted"
     forge_resumed = "forge.resumed"
-    more = "notices.more"  # stands for notices that were too many to send
     test = "notices.test"  # somebody tries a target
 
 
 NOTICED = frozenset(
     {
         EventType.gate_requested,
-        EventType.gate_expiring,
-        EventType.gate_escalated,
         EventType.gate_approved,
         EventType.gate_rejected,
         EventType.gate_expired,
         EventType.gate_voided,
-        EventType.breaker_warning,
         EventType.breaker_tripped,
         EventType.ladder_changed,
-        EventType.paused,
-        EventType.unpaused,
         EventType.run_failed,
         EventType.deployment_moved,
         EventType.delivery_failed,
@@ -75,7 +50,8 @@ NOTICED = frozenset(
 """Events of the ledger that a notice may follow from."""
 
 
-class Notice(Value):
+@dataclass(frozen=True)
+class Notice:
     """What is told. All texts are plain, in one line, and without credentials.
 
     :param cause: equal for what must be told only once.
@@ -87,7 +63,6 @@ class Notice(Value):
     """
 
     type: NoticeType
-    severity: NoticeSeverity
     at: datetime
     cause: str
     title: str
@@ -96,7 +71,7 @@ class Notice(Value):
     number: int | None = None
     run: str = ""
     url: str = ""
-    facts: Mapping[str, str | int] = {}
+    facts: Mapping[str, str | int] = field(default_factory=dict[str, str | int])
 
 
 class NoticeFormat(StrEnum):
@@ -106,88 +81,71 @@ class NoticeFormat(StrEnum):
     slack = "slack"
     teams = "teams"
 
-    @property
-    def is_chat(self) -> bool:
-        """Whether people read it; such services take about one message a second, and check no signature."""
-        return self is not NoticeFormat.json
-
 
 @dataclass(frozen=True)
 class NoticeTarget:
-    """A target that the operator defines. Its address is a secret.
+    """Who is told.
 
-    :param secret: with which what is sent there is signed; None: one that is made of the App's key.
-    :param repositories: ``owner/name`` patterns of those that may name it.
-    :param events: patterns of what it gets of every repository without being named.
-    :param severity: the least one of these.
+    :param id: by which Forge knows it: the name that the operator gave it, or of what and how a repository names it.
+    :param name: for people; without the path of an address.
+    :param secret: with which JSON is signed.
+    :param events: patterns of what it gets.
+    :param repositories: ``owner/name`` patterns of whose notices it gets; ``*`` stands for what is about none, too.
+    :param repository_id: whose configuration names it, and whose notices alone it gets; 0: it is the operator's.
     """
 
+    id: str
     name: str
     url: str = field(repr=False)
+    secret: bytes = field(repr=False)
     format: NoticeFormat = NoticeFormat.json
-    secret: bytes | None = field(default=None, repr=False)
-    repositories: tuple[str, ...] = ()
-    events: tuple[str, ...] = ()
-    severity: NoticeSeverity = NoticeSeverity.info
+    events: Collection[str] = ("*",)
+    repositories: Collection[str] = ("*",)
+    repository_id: int = 0
 
-    def allows(self, repository: RepositoryRef) -> bool:
-        """Whether a repository may name it."""
-        return _fits(repository.full_name, self.repositories)
+    def wants(self, notice: Notice) -> bool:
+        """Whether it gets a notice."""
+        where = "" if notice.repository is None else notice.repository.full_name
+        return _fits(notice.type.value, self.events) and _fits(where, self.repositories)
 
-    def wants(self, kind: NoticeType, severity: NoticeSeverity) -> bool:
-        """Whether it gets this of every repository."""
-        return chooses(self.events, kind) and severity.reaches(self.severity)
+
+def _fits(name: str, patterns: Collection[str]) -> bool:
+    return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)
 
 
 @dataclass(frozen=True)
 class NoticeAccess:
     """What the operator gives to the sending of notices.
 
-    :param targets: by name.
-    :param key: of which the secrets of other targets are made.
+    :param targets: its own.
+    :param key: of which the secrets of all targets are made.
     """
 
-    targets: Mapping[str, NoticeTarget] = field(default_factory=dict[str, NoticeTarget])
+    targets: Sequence[NoticeTarget] = ()
     key: bytes = field(default=b"", repr=False)
 
-    def list_allowed(self, repository: RepositoryRef) -> Collection[str]:
-        """The names of the targets that a repository may name."""
-        return {name for name, target in self.targets.items() if target.allows(repository)}
-
-    def make_secret(self, target: str) -> bytes:
-        """The secret of a target that has none of its own.
-
-        :param target: its key, see :func:`make_key`.
-        """
-        return hmac.new(self.key, f"forge notices\0{target}".encode(), hashlib.sha256).digest()
+    def build_target(self, repository: RepositoryRef, url: str, events: Collection[str] = ("*",)) -> NoticeTarget:
+        """A target that a repository names."""
+        name = f"{urlsplit(url).hostname} of {repository.full_name}"
+        known_as = f"{repository.id}/{hashlib.sha256(url.encode()).hexdigest()[:20]}"
+        secret = make_secret(self.key, f"{repository.id} {url}")
+        return NoticeTarget(known_as, name, url, secret, events=events, repository_id=repository.id)
 
 
 NO_NOTICES = NoticeAccess()
 
 
-def make_key(repository: RepositoryRef, url: str) -> str:
-    """What a target of a repository is known by, for its place in the queue and its secret. A named one by its name."""
-    return f"{repository.id} {url}"
+def make_secret(key: bytes, target: str) -> bytes:
+    """The secret of a target.
 
-
-def parse_key(key: str) -> tuple[int, str]:
-    """The id of the repository that names an address, and that; of a target of the operator 0 and its name."""
-    number, space, url = key.partition(" ")
-    return (int(number), url) if space else (0, key)
+    :param target: the name that the operator gave it, or the id of the repository that names it and its address.
+    """
+    return hmac.new(key, f"forge notices\0{target}".encode(), hashlib.sha256).digest()
 
 
 def show_secret(secret: bytes) -> str:
     """A secret as the specification of Standard Webhooks writes it."""
     return f"whsec_{b64encode(secret).decode()}"
-
-
-def chooses(patterns: Collection[str], kind: NoticeType) -> bool:
-    """Whether patterns of events choose this one."""
-    return _fits(kind.value, patterns)
-
-
-def _fits(name: str, patterns: Collection[str]) -> bool:
-    return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)
 
 
 def sign(secret: bytes, notice_id: str, at: datetime, body: bytes) -> dict[str, str]:
@@ -203,3 +161,25 @@ def sign(secret: bytes, notice_id: str, at: datetime, body: bytes) -> dict[str, 
         "webhook-timestamp": moment,
         "webhook-signature": f"v1,{b64encode(digest).decode()}",
     }
+
+
+@dataclass(frozen=True)
+class TargetState:
+    """How a target is.
+
+    :param at: of the last attempt.
+    :param failures: in a row.
+    :param problem: of the last attempt; empty if it took what was sent.
+    :param rest_until: before which nothing is sent to it.
+    :param hour: when the hour began in which it took ``told`` notices.
+    """
+
+    id: str
+    name: str
+    repository_id: int
+    at: datetime
+    rest_until: datetime
+    hour: datetime
+    told: int = 0
+    failures: int = 0
+    problem: str = ""

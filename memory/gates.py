@@ -23,9 +23,8 @@ from domain.value import new_id
 from memory import ledger
 from memory.db.engine import Connection, Database, insert_new
 from memory.db.tables.repositories import GateRow
-from memory.db.tables.runs import EventRow, PullRequestRow, RunRow
+from memory.db.tables.runs import PullRequestRow, RunRow
 from memory.repositories import budgets
-from safety.notices import EXPIRING_WITHIN, warn_at
 
 _EVENTS = {
     GateState.approved: EventType.gate_approved,
@@ -139,29 +138,6 @@ async def record_escalation(database: Database, gate: Gate, to: Sequence[str], n
     kind, phase = EventType.gate_escalated, gate.request.phase
     async with database.transaction() as session:
         await ledger.record_once(session, gate.run_id, kind, now, key="gate", payload=facts, phase=phase)
-
-
-async def record_expiring(database: Database, now: datetime) -> None:
-    """Record, once for each, which gates are about to expire unanswered; writes nothing if there are none."""
-    near = select(GateRow).where(
-        GateRow.state == GateState.waiting.value, GateRow.until > now, GateRow.until <= now + EXPIRING_WITHIN
-    )
-    async with database.transaction() as session:
-        found = [row for row in await session.scalars(near) if warn_at(row.asked_at, row.until) <= now]
-        told = select(EventRow.payload["gate"].as_string()).where(
-            EventRow.type == EventType.gate_expiring.value, EventRow.trace.in_({row.run_id for row in found})
-        )
-        known = set(await session.scalars(told)) if found else set[str]()
-    for gate_id in [row.id for row in found if row.id not in known]:
-        await _record_one_expiring(database, gate_id, now)
-
-
-async def _record_one_expiring(database: Database, gate_id: str, now: datetime) -> None:
-    async with database.transaction() as session:
-        row = await _lock(session, gate_id)
-        if row.state == GateState.waiting.value:
-            facts, kind = {"gate": gate_id, "name": row.name, "until": row.until.isoformat()}, EventType.gate_expiring
-            await ledger.record_once(session, row.run_id, kind, now, key="gate", payload=facts, source="gate")
 
 
 async def save_location(

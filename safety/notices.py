@@ -1,94 +1,64 @@
-"""Decides when a notice is sent, when it is tried again, and when notices are too many."""
+"""Decides what follows from an attempt to tell somebody: when it is repeated, and when there was enough."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
-from enum import StrEnum
+
+from domain.notices import TargetState
 
 GIVEN_UP_AFTER = timedelta(hours=24)
 """How long a notice is tried; then it is old news."""
+GONE_FOR = timedelta(days=30)
+"""How long a target is left alone that said that it wants nothing any more."""
 FIRST_PAUSE = timedelta(seconds=10)
 LONGEST_PAUSE = timedelta(hours=1)
 _GROWTH = 3  # 10 s, 30 s, 90 s, 270 s, 810 s, 2430 s, 1 h
 
-WINDOW = timedelta(minutes=10)
-MOST_OF_REPOSITORY = 30
-"""Notices of one repository to one target within the window; what is more is summed up."""
-MOST_OF_TARGET = 120
-"""Notices of all repositories to one target within the window."""
-MOST_WAITING = 100
-"""Notices of one repository that wait for one target."""
-
-_SHARE_LEFT = 4  # a quarter of its time
-EXPIRING_WITHIN = timedelta(hours=1)
-"""Before the end of a gate people are told of it, at the earliest."""
+MOST_IN_AN_HOUR = 60
+"""Notices that a target gets; the last one says that there may be more."""
+_HOUR = timedelta(hours=1)
 
 _GONE = 410
 _OF_NOTICE = frozenset({400, 413, 414, 415, 422})
 """Answers that are about this notice: the next one may be taken."""
 
 
-class SendOutcome(StrEnum):
-    """What became of one attempt."""
-
-    sent = "sent"
-    refused = "refused"  # this notice is not wanted; the next one may be
-    later = "later"  # the target is tried again after a pause
-    over = "over"  # it was tried for long enough
-    gone = "gone"  # the target said that it wants nothing any more
+def count_told(state: TargetState, now: datetime) -> int:
+    """How many notices a target took in this hour."""
+    return state.told if timedelta() <= now - state.hour < _HOUR else 0
 
 
-@dataclass(frozen=True)
-class SendVerdict:
-    """What follows from an attempt.
-
-    :param retry_at: before which nothing more is sent to the target.
-    :param why: what is wrong, for people; empty if nothing is.
-    """
-
-    outcome: SendOutcome
-    retry_at: datetime | None = None
-    why: str = ""
+def note_success(state: TargetState, now: datetime) -> TargetState:
+    """How a target is that took a notice."""
+    told = count_told(state, now)
+    hour = state.hour if told else now
+    return replace(state, at=now, rest_until=now, hour=hour, told=told + 1, failures=0, problem="")
 
 
-def judge_answer(
-    status: int, retry_after: str, failures: int, created_at: datetime, now: datetime, said: str = ""
-) -> SendVerdict:
-    """What follows from an answer.
+def note_failure(
+    state: TargetState, problem: str, now: datetime, status: int = 0, retry_after: str = ""
+) -> TargetState:
+    """How a target is that took none.
 
-    :param status: of HTTP.
+    :param status: of HTTP; 0: there was no answer.
     :param retry_after: the header, may be empty.
-    :param failures: in a row of this target before.
-    :param created_at: of the notice.
-    :param said: the beginning of the answer's body.
     """
-    if 200 <= status < 300:
-        return SendVerdict(SendOutcome.sent)
-    why = f"it answered {status}" + (f" ({said})" if said else "")
+    pause = max(pause_after(state.failures + 1), min(parse_retry_after(retry_after, now), GIVEN_UP_AFTER))
     if status == _GONE:
-        return SendVerdict(SendOutcome.gone, None, why)
-    if status in _OF_NOTICE:
-        return SendVerdict(SendOutcome.refused, None, why)
-    if 300 <= status < 400:
-        why += ", and Forge follows no redirect with a notice"
-    return judge_failure(why, failures, created_at, now, parse_retry_after(retry_after, now))
+        pause = GONE_FOR
+    elif is_refusal(status):
+        pause = timedelta()
+    return replace(state, at=now, rest_until=now + pause, failures=state.failures + 1, problem=problem)
 
 
-def judge_failure(
-    why: str, failures: int, created_at: datetime, now: datetime, wait: timedelta = timedelta()
-) -> SendVerdict:
-    """What follows from an attempt that got no answer, or one that may be another later.
-
-    :param wait: how long the target asked to be left alone.
-    """
-    retry_at = now + max(pause_after(failures + 1), min(wait, GIVEN_UP_AFTER))
-    is_over = now - created_at >= GIVEN_UP_AFTER
-    return SendVerdict(SendOutcome.over if is_over else SendOutcome.later, retry_at, why)
+def is_refusal(status: int) -> bool:
+    """Whether an answer of this status is about the notice, which then is not sent again."""
+    return status in _OF_NOTICE
 
 
 def pause_after(failures: int) -> timedelta:
     """How long a target is left alone after so many failures in a row."""
-    return min(LONGEST_PAUSE, FIRST_PAUSE * _GROWTH ** min(max(failures - 1, 0), 10))
+    return min(LONGEST_PAUSE, FIRST_PAUSE * _GROWTH ** min(failures - 1, 10))
 
 
 def parse_retry_after(text: str, now: datetime) -> timedelta:
@@ -100,18 +70,3 @@ def parse_retry_after(text: str, now: datetime) -> timedelta:
         return max(timedelta(), parsedate_to_datetime(text) - now)
     except (ValueError, TypeError):  # no date, or one without a time zone
         return timedelta()
-
-
-def warn_at(asked_at: datetime, until: datetime) -> datetime:
-    """From when on people are told that a gate is about to expire: a quarter of its time is left, at most an hour."""
-    return until - min((until - asked_at) / _SHARE_LEFT, EXPIRING_WITHIN)
-
-
-def is_too_much(of_repository: int, of_target: int, waiting: int) -> bool:
-    """Whether one more notice is only counted.
-
-    :param of_repository: notices of the repository to the target within :data:`WINDOW`.
-    :param of_target: of all repositories.
-    :param waiting: of the repository, that the target has not got yet.
-    """
-    return of_repository >= MOST_OF_REPOSITORY or of_target >= MOST_OF_TARGET or waiting >= MOST_WAITING

@@ -15,7 +15,7 @@ from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.doctor import Diagnosis, fail, ok, warn
 from bot.github.host import GitHubHost
-from bot.operator_files import load_deploy_access, load_notify_targets
+from bot.operator_files import load_deploy_access, load_notice_access
 from bot.settings import Installation, Settings
 from domain.config.deploy import DeploySettings, Environment
 from domain.config.sections import Linter
@@ -25,7 +25,7 @@ from domain.review.avoidance import MEMORY_DAYS
 from memory import findings
 from memory.deliveries import notice_targets
 from memory.repositories import configurations
-from messages.notices import describe_target
+from messages.notices import describe_state
 from pipeline.config.parsing import PATH, load_from_checkout
 from workspace.sandbox.bubblewrap import build_path
 from workspace.sandbox.probing import probe, select_levels
@@ -66,13 +66,10 @@ async def check_detectors(settings: Settings) -> Diagnosis | None:
     return ok("detectors", f"what they found in {found} pull requests in {MEMORY_DAYS} days was mostly right")
 
 
-_SHOWN = 5
-
-
 async def check_notices(settings: Settings) -> Diagnosis | None:
     """How the targets are; None if there are none, or the database does not answer."""
     try:
-        own = load_notify_targets(settings.notify_targets)
+        own = load_notice_access(settings.notify_targets, "").targets
     except ConfigurationError as error:
         return fail("notices", error.message, error.advice)
     try:
@@ -80,14 +77,10 @@ async def check_notices(settings: Settings) -> Diagnosis | None:
             known = await notice_targets.list_all(database)
     except ForgeError:  # the check of the database says why
         known = ()
-    failing = [each for each in known if each.failing_since is not None]
+    failing = [describe_state(each) for each in known if each.problem]
     if failing:
-        named = [
-            f"{describe_target(each.key)} {'is gone' if each.gone_at else 'fails'}: {each.problem}" for each in failing
-        ]
-        more = "" if len(named) <= _SHOWN else f"; and {len(named) - _SHOWN} more"
-        advice = "`forge notices --failed` shows what was not told; `forge notices --test TARGET` tries one again."
-        return warn("notices", "; ".join(named[:_SHOWN]) + more, advice)
+        advice = "`forge notices --test TARGET` tries one again; `forge notices` shows all."
+        return warn("notices", "; ".join(failing[:5]), advice)
     if not own and not known:
         return None
     return ok("notices", f"{len(own)} of FORGE_NOTIFY_TARGETS, and {len(known)} in use, none of which fails")

@@ -1,7 +1,7 @@
 """The configuration of a repository, its JSON Schema in words and for editors, and what contradicts itself in it."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from typing import Any, Literal
@@ -14,11 +14,10 @@ from domain.config.sections import (
     AvoidanceSettings,
     GateSettings,
     Linter,
-    NotifySettings,
+    NotifiedTarget,
     ReviewSettings,
     find_gate_mistakes,
-    find_notify_mistakes,
-    find_unheard_targets,
+    find_secret_addresses,
 )
 from domain.config.values import CommandGlobs, CommandLine, Contradiction, GateName, Label, Level, Section
 from domain.runs.run import ExecutionMode
@@ -297,7 +296,9 @@ class Configuration(Section):
     memory: MemorySettings = MemorySettings()
     testing: Testing = Testing()
     deploy: DeploySettings = DeploySettings()
-    notify: NotifySettings = NotifySettings()
+    notify: tuple[NotifiedTarget, ...] = Field(
+        default=(), max_length=10, description="Who is told of gates, limits, levels and failures; up to ten."
+    )
     audit: Audit = Audit()
     avoidance: AvoidanceSettings = AvoidanceSettings()
 
@@ -321,20 +322,18 @@ def find_contradictions(configuration: Configuration) -> Iterator[Contradiction]
     yield from _check_linters(configuration.review.linters)
     yield from _check_error_rate(configuration.breakers.error_rate)
     yield from find_deploy_mistakes(configuration.deploy)
-    yield from find_notify_mistakes(configuration.notify)
+    yield from find_secret_addresses(configuration.notify)
 
 
-def find_idle_keys(values: Mapping[str, JsonValue], targets: Collection[str] | None = None) -> Iterator[Contradiction]:
+def find_idle_keys(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
     """Finds valid keys without effect in this version of Forge, or as its operator set it up.
 
     :param values: the file's own values.
-    :param targets: of notices that the operator allows the repository; None: not known.
     """
     for path, why in _IDLE.items():
         if _get_value(values, path) is not None:
             yield Contradiction(path, f"has no effect in this version of Forge: {why}", "")
     yield from _find_missing_agent(values)
-    yield from find_unheard_targets(values, targets)
 
 
 def _find_missing_agent(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:

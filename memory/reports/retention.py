@@ -25,7 +25,6 @@ from memory.db.tables.deliveries import (
     BranchPushRow,
     CommandCountRow,
     DeliveryRow,
-    NoticeRow,
     NoticeTargetRow,
     SignedCommitRow,
 )
@@ -318,23 +317,10 @@ async def _empty_gates(database: Database, group: _Group, now: datetime) -> int:
         await asyncio.sleep(0)
 
 
-NOTICE_RETENTION = timedelta(days=30)
-"""How long it is kept. A target that wants nothing any more is tried again after it."""
-
-
-async def remove_notices(database: Database, now: datetime) -> dict[str, int]:
-    """Remove old notices and targets; how many of each."""
-    until = now - NOTICE_RETENTION
-    waited_for = select(NoticeRow.target).where(NoticeRow.ended_at.is_(None))
-    idle = select(NoticeTargetRow.target).where(
-        NoticeTargetRow.lease_until < until, NoticeTargetRow.target.not_in(waited_for)
-    )
-    told = select(NoticeRow.id).where(NoticeRow.ended_at < until)
-    removed = {
-        "notices": await delete_in_batches(database, NoticeRow, NoticeRow.id, told),
-        "notice targets": await delete_in_batches(database, NoticeTargetRow, NoticeTargetRow.target, idle),
-    }
-    return {name: count for name, count in removed.items() if count}
+async def remove_notice_targets(database: Database, now: datetime) -> int:
+    """Forget how targets of notices were to which nothing was sent for a month; of how many."""
+    idle = select(NoticeTargetRow.id).where(NoticeTargetRow.at < now - timedelta(days=30))
+    return await delete_in_batches(database, NoticeTargetRow, NoticeTargetRow.id, idle)
 
 
 async def remove_problems(database: Database, days: Mapping[int, int], now: datetime) -> dict[str, int]:
@@ -392,8 +378,7 @@ _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
     (FeedbackTokenRow, FeedbackTokenRow.id),
     (ProblemRow, ProblemRow.id),
     (CommandCountRow, CommandCountRow.guid),
-    (NoticeRow, NoticeRow.id),
-    (NoticeTargetRow, NoticeTargetRow.target),
+    (NoticeTargetRow, NoticeTargetRow.id),
 )
 
 

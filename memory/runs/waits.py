@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import Select, case, delete, func, select, union_all, update
+from sqlalchemy import Select, delete, func, select, union_all, update
 
 from domain.gates import GateState
 from domain.runs.run import ReasonCode, Run, RunState
 from memory.db.engine import Database, upsert
-from memory.db.tables.deliveries import NoticedEventRow, NoticeRow, NoticeTargetRow
+from memory.db.tables.deliveries import NoticedEventRow
 from memory.db.tables.repositories import GateRow
 from memory.db.tables.runs import RunRow, WaitRow
-from memory.deliveries.notices import SENDING, WAITING
 from memory.gates import ANSWERED
-from safety.notices import warn_at
 
 _MANY = 500  # workflows in one statement
 _run_id = func.substr(WaitRow.workflow_id, 1, 26)  # the ids of a run's workflows begin with the run's id
@@ -136,7 +134,7 @@ async def list_checked_runs(database: Database, repository_id: int) -> Sequence[
 
 
 async def find_next(database: Database, now: datetime) -> datetime | None:
-    """The next moment at which a wait or a gate ends, a gate is about to, a check is due, or a notice may be sent.
+    """The next moment at which a wait or a gate ends, or a check is due.
 
     ``now`` if something is due already that waits for no moment: an event of which nobody was told, an answered gate
     whose run was not. None if there is nothing.
@@ -146,15 +144,12 @@ async def find_next(database: Database, now: datetime) -> datetime | None:
         select(func.min(WaitRow.until)),
         select(func.min(GateRow.until)).where(waiting),
         select(func.min(RunRow.check_due)),
-        _select_notices(),
     )
     untold = union_all(select(NoticedEventRow.id).limit(1).subquery().select(), _select_answered().subquery().select())
     async with database.transaction() as session:
         if (await session.scalars(untold)).first() is not None:
             return now
         found: list[datetime] = [*filter(None, await session.scalars(moments))]
-        gates = await session.execute(select(GateRow.asked_at, GateRow.until).where(waiting))
-        found += [at for at in (warn_at(asked, until) for asked, until in gates) if at > now]
     return min(found, default=None)
 
 
@@ -163,12 +158,3 @@ def _select_answered() -> Select[str]:
     waits = (RunRow.state == RunState.waiting.value, RunRow.reason == ReasonCode.gate.value)
     answered = select(GateRow.id).join(RunRow, RunRow.id == GateRow.run_id)
     return answered.where(*waits, GateRow.state.in_(ANSWERED)).limit(1)
-
-
-def _select_notices() -> Select[datetime | None]:
-    """When the first notice may be sent, as :func:`memory.deliveries.notice_targets.list_due` sees it."""
-    target, ready = NoticeTargetRow, NoticeRow.due_at
-    for other in (target.retry_at, target.lease_until):
-        ready = case((other > ready, other), else_=ready)
-    notices = select(func.min(ready)).select_from(NoticeRow).outerjoin(target, target.target == NoticeRow.target)
-    return notices.where(NoticeRow.state.in_((WAITING, SENDING)), target.gone_at.is_(None))

@@ -45,7 +45,7 @@ _IS_AUDITED = text(
 )
 _IS_BESIDE_RUNS = text("length(trace) <> 26")
 
-# What comes in and goes out: deliveries, pushes, and notices with their targets
+# What comes in and goes out: deliveries, pushes, and targets of notices
 
 Table(
     "deliveries",
@@ -119,40 +119,17 @@ Table(
 )
 
 Table(
-    "notices",
-    _TABLES,
-    Column("id", String, primary_key=True),
-    Column("cause", String, nullable=False),
-    Column("target", String, nullable=False),
-    Column("repository_id", BigInteger, nullable=False),
-    Column("type", String, nullable=False),
-    Column("content", JSON, nullable=False),
-    Column("more", JSON, nullable=False),
-    Column("state", String, nullable=False),
-    Column("created_at", _TIME, nullable=False),
-    Column("due_at", _TIME, nullable=False),
-    Column("attempts", BigInteger, nullable=False),
-    Column("problem", Text, nullable=False),
-    Column("ended_at", _TIME),
-    UniqueConstraint("cause", "target", name="one_notice_per_cause"),
-    Index("notices_by_end", "ended_at"),
-    Index("notices_by_state", "state", "target", "id"),
-    Index("notices_of_target", "target", "repository_id", "created_at"),
-)
-
-Table(
     "notice_targets",
     _TABLES,
-    Column("target", String, primary_key=True),
+    Column("id", String, primary_key=True),
+    Column("name", String, nullable=False),
     Column("repository_id", BigInteger, nullable=False),
+    Column("at", _TIME, nullable=False, index=True),
+    Column("rest_until", _TIME, nullable=False),
+    Column("hour", _TIME, nullable=False),
+    Column("told", BigInteger, nullable=False),
     Column("failures", BigInteger, nullable=False),
-    Column("failing_since", _TIME),
     Column("problem", Text, nullable=False),
-    Column("retry_at", _TIME, nullable=False),
-    Column("gone_at", _TIME),
-    Column("sent_at", _TIME),
-    Column("holder", String, nullable=False),
-    Column("lease_until", _TIME, nullable=False),
 )
 
 # Deployments, and of what monitoring reports from production

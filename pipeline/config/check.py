@@ -1,7 +1,7 @@
 """Checks the configuration file of a pull request (``Forge / config``), and finds files under a wrong name."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Literal, NamedTuple
 
@@ -34,7 +34,6 @@ def check_configuration(
     current: Configuration,
     below: Values = NOTHING,
     ceilings: Mapping[str, float] | None = None,
-    targets: Collection[str] | None = None,
     public_url: str = "",
 ) -> ConfigCheck:
     """Whether a version of the file is valid, and what it would change.
@@ -43,13 +42,12 @@ def check_configuration(
     :param current: the effective configuration.
     :param below: the values of the organisation's file (``LoadedConfiguration.below``).
     :param ceilings: as for ``pipeline.config.loading.load``.
-    :param targets: of notices that the operator allows the repository; None: not known.
     :param public_url: of this server, which shows the schema of the file; empty if it is not known.
     """
     hint = "" if content_at_head is None or _NAMES_SCHEMA in content_at_head else _name_schema(public_url)
     if content_at_head is None:
         return _report_valid(build(below), current, ceilings, removed=True, hint=hint)
-    parsed = parse(content_at_head, below, targets)
+    parsed = parse(content_at_head, below)
     if parsed.configuration is not None:
         return _report_valid(parsed.configuration, current, ceilings, parsed.idle, removed=False, hint=hint)
     annotations = tuple(_build_annotation(mistake, "failure") for mistake in parsed.mistakes)

@@ -61,11 +61,10 @@ class LoadedConfiguration:
     below: Values = field(default_factory=dict[str, JsonValue])
 
 
-def parse(content: bytes, below: Values = NOTHING, targets: Collection[str] | None = None) -> Parsed:
+def parse(content: bytes, below: Values = NOTHING) -> Parsed:
     """The configuration of a file, or its mistakes.
 
     :param below: the values of the organisation's file.
-    :param targets: of notices that the operator allows the repository; None: not known.
     """
     tree = read_yaml(content)
     values = tree.value if isinstance(tree.value, dict) else {}
@@ -76,9 +75,7 @@ def parse(content: bytes, below: Values = NOTHING, targets: Collection[str] | No
     found += [mistake for mistake in more if mistake.path not in told]
     if found:
         return Parsed(None, tuple(sorted(found)[:MAX_MISTAKES]), values)
-    return Parsed(
-        configuration, (), values, tuple(sorted(_locate(tree, one) for one in find_idle_keys(values, targets)))
-    )
+    return Parsed(configuration, (), values, tuple(sorted(_locate(tree, one) for one in find_idle_keys(values))))
 
 
 def load_from_checkout(content: bytes | None) -> LoadedConfiguration:
@@ -127,7 +124,7 @@ def _find_contradictions_elsewhere(values: Values, below: Values, wrong: Collect
         if isinstance(value, dict)
         else value
         for key, value in values.items()
-        if (key,) not in wrong
+        if (key,) not in wrong and (isinstance(value, dict) or key not in {path[0] for path in wrong})
     }
     try:
         configuration = build(below, right)

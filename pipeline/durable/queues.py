@@ -25,7 +25,8 @@ TESTS = "tests"  # its own: tests take long, and must not delay anything else
 HEARINGS = "hearings"  # its own: a model takes its time, and must not delay anything else
 LEARNING = "learning"
 FEEDBACKS = "feedbacks"  # its own: it may wait for GitHub, and must not delay anything else
-QUEUES = (DELIVERIES, RUNS, DEPLOYMENTS, INSTRUCTIONS, TESTS, HEARINGS, LEARNING, FEEDBACKS)
+NOTICES = "notices"  # its own: who is told may not answer
+QUEUES = (DELIVERIES, RUNS, DEPLOYMENTS, INSTRUCTIONS, TESTS, HEARINGS, LEARNING, FEEDBACKS, NOTICES)
 _PULL_REQUEST = "{repository}#{number}"
 _REPOSITORY = "{repository}"
 
@@ -82,6 +83,7 @@ REFLECT = Workflow("reflect", LEARNING, "{run}/reflection {occasion}", _REPOSITO
 CONSOLIDATE = Workflow("consolidate", LEARNING, "consolidate:{occasion}:{repository}", _REPOSITORY, restarts=False)
 FEEDBACK = Workflow("feedback", FEEDBACKS, "feedback:{problem}/{occasion}", "{problem}")
 HOLD = Workflow("hold", FEEDBACKS, "hold:{problem}/{deployment}", "{problem}/hold")
+NOTICE = Workflow("notice", NOTICES, "notice:{cause}/{target}", "{target}")
 WORKFLOWS = (
     DELIVERY,
     RUN,
@@ -96,6 +98,7 @@ WORKFLOWS = (
     CONSOLIDATE,
     FEEDBACK,
     HOLD,
+    NOTICE,
 )
 
 Listener = Callable[[str], None]

@@ -31,12 +31,15 @@ log = structlog.get_logger(__name__)
 
 
 class ReflectionRun:
-    """One reflection on one run."""
+    """One reflection on one run.
 
-    def __init__(self, services: Services, run: Run, moment: Moment, workflow_id: str) -> None:
+    :param moment: a :class:`~safety.learning_screening.Moment`, as it was queued.
+    """
+
+    def __init__(self, services: Services, run: Run, moment: str, workflow_id: str) -> None:
         self._services = services
         self._run = run
-        self._moment = moment
+        self._moment = Moment(moment)
         self._journal = WorkflowJournal(services, workflow_id)
 
     async def execute(self) -> str:

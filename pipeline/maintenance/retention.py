@@ -56,7 +56,7 @@ async def remove_old(services: Services, now: datetime) -> dict[str, int]:
     terms = await retention.load_terms(services.database)
     removed = await retention.remove(services.database, terms, now)
     removed |= await retention.remove_problems(services.database, terms, now)
-    removed |= await retention.remove_notices(services.database, now)
+    targets = await retention.remove_notice_targets(services.database, now)
     ended = await sessions.remove_old(services.database, now)
     longest = timedelta(days=max(retention.USUAL_DAYS, *terms.values(), 0))
     sums = await metrics.remove_old(services.database, now - longest)
@@ -64,7 +64,8 @@ async def remove_old(services: Services, now: datetime) -> dict[str, int]:
     filling = services.toolbox.cache_warmer
     downloads = 0 if filling is None else await filling.cache.purge(now - MIRRORS)
     journals = await _remove_old_journals(now - CODE_RETENTION)
-    more = {"sessions": ended, "sums": sums, "mirrors": mirrors, "downloads": downloads, "journals": journals}
+    copies = {"mirrors": mirrors, "downloads": downloads, "journals": journals}
+    more = {"notice targets": targets, "sessions": ended, "sums": sums, **copies}
     return removed | {name: count for name, count in more.items() if count}
 
 

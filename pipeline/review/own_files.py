@@ -29,8 +29,7 @@ async def check_files(services: Services, run: Run, touched: Sequence[str]) -> C
         loaded = await load_live(services, run.repository)
         ceilings = services.ceilings.of_configuration
         there = at_head.get(parsing.PATH)
-        allowed = services.notices.list_allowed(run.repository)
-        known = (loaded.configuration, loaded.below, ceilings, allowed, services.public_url)
+        known = (loaded.configuration, loaded.below, ceilings, services.public_url)
         found.append(await asyncio.to_thread(check_configuration, there, *known))
     found += check.check_misplaced(at_head)
     if not found:

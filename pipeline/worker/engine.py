@@ -84,7 +84,6 @@ class WorkflowEngine:
         """
         await self._stop_sweeps()
         await self._hearing.aclose()
-        await self._sweeps.stop()
         wait = int(grace) if self._active.total() else 0
         await asyncio.to_thread(DBOS.destroy, destroy_registry=True, workflow_completion_timeout_sec=wait)
         # DBOS made its thread pool the default of the loop, and has just shut it down.

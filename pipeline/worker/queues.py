@@ -32,6 +32,7 @@ from pipeline.durable.queues import (
     HEARINGS,
     INSTRUCTIONS,
     LEARNING,
+    NOTICES,
     RUNS,
     TESTS,
     Workflow,
@@ -91,6 +92,7 @@ _OTHER_QUEUES = (  # works at the same time in this process, and how much seldom
     (TESTS, 2, _LONG),  # each takes processors and a gigabyte
     (HEARINGS, 4, _LONG),  # each waits for a model
     (FEEDBACKS, 4, _LONG),  # each takes a few requests to GitHub
+    (NOTICES, 8, 1),  # each takes a request, and there are fewer than may be asked at once in all
     (LEARNING, 2, _LONGER),  # nobody waits for it
 )
 _DELIVERIES_AT_ONCE = 16  # a burst is shared among processes, and the first of it is not told with the last

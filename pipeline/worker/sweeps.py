@@ -20,7 +20,7 @@ from pipeline.context import Services
 from pipeline.durable.queues import enqueue_resume, ring_all
 from pipeline.learning.consolidation import ConsolidationSweep
 from pipeline.learning.reflection_input import ReflectionSweep
-from pipeline.maintenance.notices import NoticeSweep
+from pipeline.maintenance.notices import enqueue_notices
 from pipeline.maintenance.retention import Retention
 from pipeline.worker import queues
 from pipeline.worker.lease import ProcessLease
@@ -49,14 +49,13 @@ class Sweeps:
         self._retention = Retention(services)
         self._reflections = ReflectionSweep(services)
         self._consolidations = ConsolidationSweep(services)
-        self._notices = NoticeSweep(services)
         self._queued_gates: set[str] = set()  # gates whose answers queued their runs
         self._idle: frozenset[str] = frozenset()  # started here, but not running at the last sweep
         self.parked: set[str] = set()
 
     @property
     def every_second(self) -> Sequence[Sweep]:
-        return (self._wake_due, self._answer_gates, self._notices.prepare, self._notices.send)
+        return (self._wake_due, self._answer_gates, self._enqueue_notices)
 
     @property
     def every_heartbeat(self) -> Sequence[Sweep]:
@@ -67,10 +66,6 @@ class Sweeps:
             self._reflections.enqueue_reflections,
             self._consolidations.enqueue_consolidations,
         )
-
-    async def stop(self) -> None:
-        """Break off what the sweeps began and did not wait for."""
-        await self._notices.stop()
 
     async def _wake_due(self) -> None:
         now = self._services.clock.now()
@@ -99,6 +94,9 @@ class Sweeps:
             if gate.id not in self._queued_gates:
                 await enqueue_resume(run, gate.id)
         self._queued_gates = {gate.id for gate, _ in answered}
+
+    async def _enqueue_notices(self) -> None:
+        await enqueue_notices(self._services)
 
     async def _adopt_work(self) -> None:
         """Queue the work of processes whose lease ran out. Who left nothing behind may take its own up again."""

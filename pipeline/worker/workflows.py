@@ -15,7 +15,6 @@ from pipeline.deployment.production import ProblemRun, hold_deployment
 from pipeline.deployment.workflow import DeploymentRun
 from pipeline.durable import queues
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.queues import Workflow, enqueue_resume
 from pipeline.feedback.answers.workflow import answer_request
 from pipeline.feedback.replies.workflow import ReplyWorkflow
 from pipeline.issue.instruction.workflow import InstructionRun
@@ -25,9 +24,9 @@ from pipeline.issue.workflow import IssueRun
 from pipeline.learning.consolidation import ConsolidationRun
 from pipeline.learning.reflection import ReflectionRun
 from pipeline.learning.reflection_input import reflect_if_ended
+from pipeline.maintenance import notices
 from pipeline.review.workflow import ReviewRun
 from pipeline.runs.status import close_run, end_derailed, wake_next, wake_owner
-from safety.learning_screening import Moment
 
 UNKNOWN = "unknown run"
 
@@ -94,7 +93,7 @@ async def _close(services: Services, run: Run) -> str:
 
 async def _automate(services: Services, run: Run, count: int) -> str:
     if run.is_of_issue or run.trigger is Trigger.instruction:
-        await enqueue_resume(run, f"look {count}")
+        await queues.enqueue_resume(run, f"look {count}")
         return "looks again"
     return await AutomationRun(services, run, count, _own_id()).execute()
 
@@ -112,7 +111,7 @@ async def _answer(services: Services, run: Run, guid: str, request: str) -> str:
 
 
 async def _reflect(services: Services, run: Run, moment: str) -> str:
-    return await ReflectionRun(services, run, Moment(moment), _own_id()).execute()
+    return await ReflectionRun(services, run, moment, _own_id()).execute()
 
 
 async def _consolidate(services: Services, repository_id: int) -> str:
@@ -127,11 +126,15 @@ async def _hold(services: Services, problem_id: str, deployment_id: str) -> str:
     return await hold_deployment(services, problem_id, deployment_id, _own_id())
 
 
+async def _tell(services: Services, target_id: str, event_id: str) -> str:
+    return await notices.tell(services, target_id, event_id, _own_id())
+
+
 def _own_id() -> str:
     return DBOS.workflow_id or ""
 
 
-WORK: Mapping[Workflow, Work] = {
+WORK: Mapping[queues.Workflow, Work] = {
     queues.DELIVERY: dispatch,
     queues.RUN: work_on_run,
     queues.DEPLOY: work_on_run,
@@ -145,4 +148,5 @@ WORK: Mapping[Workflow, Work] = {
     queues.CONSOLIDATE: _consolidate,
     queues.FEEDBACK: _tell_of_problem,
     queues.HOLD: _hold,
+    queues.NOTICE: _tell,
 }

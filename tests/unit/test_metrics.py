@@ -110,7 +110,7 @@ async def test_without_the_database_nothing_is_said_of_what_stands_now(tmp_path:
     database = Database(f"sqlite:///{tmp_path}/gone/forge.db")
     told = await _scrape(Metrics(Bus(), database))
     assert "forge_halted NaN" in told
-    read = ("forge_deployments_over{", "forge_deployments_total{", "forge_notices_kept{", "forge_notices_total{")
+    read = ("forge_deployments_over{", "forge_deployments_total{")
     assert not [line for line in told if line.startswith(read)]
     await database.close()
 

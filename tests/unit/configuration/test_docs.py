@@ -27,7 +27,7 @@ def test_pages_are_up_to_date() -> None:
     [
         (("review", "linters", 0), PAGES["linters"]),
         (("gates", "any_name"), PAGES["gates"]),
-        (("notify", "targets", 0), PAGES["targets"]),
+        (("notify", 0), PAGES["notify"]),
         (("deploy", "environments", "staging"), PAGES["environments"]),
         (("deploy", "environments", "staging", "strategy"), PAGES["environments"]),
         (("deploy", "environments", "staging", "verify"), PAGES["environments"]),

@@ -4,36 +4,37 @@ from datetime import timedelta
 
 import pytest
 
+from domain.notices import TargetState
 from safety.notices import (
     FIRST_PAUSE,
     GIVEN_UP_AFTER,
+    GONE_FOR,
     LONGEST_PAUSE,
-    SendOutcome,
-    is_too_much,
-    judge_answer,
-    judge_failure,
+    count_told,
+    is_refusal,
+    note_failure,
+    note_success,
     parse_retry_after,
     pause_after,
-    warn_at,
 )
 from tests.rows import NOON
 
 SECOND = timedelta(seconds=1)
+NEW = TargetState("ops", "ops", 0, NOON, NOON, NOON)
 
 
 @pytest.mark.parametrize(
-    ("status", "outcome"),
+    ("status", "rest"),
     [
-        *((status, SendOutcome.sent) for status in (200, 201, 202, 204, 299)),
-        *((status, SendOutcome.refused) for status in (400, 413, 414, 415, 422)),
-        *((status, SendOutcome.later) for status in (302, 401, 403, 404, 405, 408, 409, 429, 500, 502, 503)),
-        (410, SendOutcome.gone),
+        *((status, timedelta()) for status in (400, 413, 414, 415, 422)),
+        *((status, FIRST_PAUSE) for status in (302, 401, 403, 404, 405, 408, 409, 429, 500, 502, 503)),
+        (410, GONE_FOR),
     ],
 )
-def test_statuses(status: int, outcome: SendOutcome) -> None:
-    verdict = judge_answer(status, "", 0, NOON, NOON)
-    assert verdict.outcome is outcome
-    assert (verdict.why == "") == (outcome is SendOutcome.sent)
+def test_how_long_a_target_is_left_alone(status: int, rest: timedelta) -> None:
+    after = note_failure(NEW, "it failed", NOON, status)
+    assert (after.rest_until, after.failures, after.problem) == (NOON + rest, 1, "it failed")
+    assert is_refusal(status) == (not rest)
 
 
 def test_pauses_grow_and_end_at_an_hour() -> None:
@@ -44,10 +45,14 @@ def test_pauses_grow_and_end_at_an_hour() -> None:
     assert pauses == sorted(pauses)
 
 
-def test_after_a_day_a_notice_is_over() -> None:
-    just, over = NOON + GIVEN_UP_AFTER - SECOND, NOON + GIVEN_UP_AFTER
-    assert judge_failure("away", 5, NOON, just).outcome is SendOutcome.later
-    assert judge_failure("away", 5, NOON, over).outcome is SendOutcome.over
+def test_one_that_is_taken_ends_the_pause_and_counts_for_an_hour() -> None:
+    failed = note_failure(NEW, "away", NOON)
+    first = note_success(failed, NOON + SECOND)
+    assert (first.failures, first.problem, first.rest_until) == (0, "", NOON + SECOND)
+    second = note_success(first, NOON + timedelta(minutes=59))
+    assert (count_told(NEW, NOON), count_told(second, NOON + timedelta(minutes=59))) == (0, 2)
+    assert count_told(second, NOON + timedelta(hours=1) + SECOND) == 0
+    assert note_success(second, NOON + timedelta(hours=2)).told == 1
 
 
 @pytest.mark.parametrize(
@@ -70,18 +75,6 @@ def test_how_long_a_target_asks_to_be_left_alone(text: str, seconds: float) -> N
 
 
 def test_what_a_target_asks_for_is_kept_within_a_day() -> None:
-    assert judge_answer(429, "600", 0, NOON, NOON).retry_at == NOON + timedelta(minutes=10)
-    assert judge_answer(503, "1", 0, NOON, NOON).retry_at == NOON + FIRST_PAUSE
-    assert judge_answer(503, "Fri, 01 May 2099 12:00:00 GMT", 0, NOON, NOON).retry_at == NOON + GIVEN_UP_AFTER
-
-
-def test_when_a_gate_is_about_to_expire() -> None:
-    assert warn_at(NOON, NOON + timedelta(hours=24)) == NOON + timedelta(hours=23)
-    assert warn_at(NOON, NOON + timedelta(hours=1)) == NOON + timedelta(minutes=45)
-
-
-@pytest.mark.parametrize(
-    ("counts", "expected"), [((29, 119, 99), False), ((30, 30, 0), True), ((0, 120, 0), True), ((0, 0, 100), True)]
-)
-def test_how_many_are_too_many(counts: tuple[int, int, int], expected: bool) -> None:
-    assert is_too_much(*counts) is expected
+    asked = ("600", "1", "Fri, 01 May 2099 12:00:00 GMT")
+    rests = [note_failure(NEW, "busy", NOON, 429, each).rest_until - NOON for each in asked]
+    assert rests == [timedelta(minutes=10), FIRST_PAUSE, GIVEN_UP_AFTER]

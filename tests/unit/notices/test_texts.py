@@ -1,31 +1,27 @@
 """What is told of each event, and that nothing in it acts where it is read."""
 
 import json
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
 
-from domain.config.sections import EventPattern
+from domain.config.sections import EventPattern, OwnEventPattern
 from domain.events import Event, EventType
-from domain.notices import NOTICED, NoticeFormat, NoticeSeverity, NoticeTarget, NoticeType, chooses
+from domain.notices import NOTICED, NoticeFormat, NoticeTarget, NoticeType
 from domain.runs.run import RepositoryRef, Trigger
 from memory.gates import parse_gate
-from messages.notices import build_notice, build_test, defuse, render, sum_up
+from messages.notices import build_notice, build_test, defuse, render
 from tests.rows import NOON, active_run, gate_row
 
 RUN = active_run("01J00000000000000000ABCDEF")
 PAGE = "https://github.com/octo-org/shop"
 CASES: list[tuple[EventType, dict[str, Any], NoticeType | None]] = [
-    (EventType.breaker_warning, {"name": "cost.run"}, NoticeType.budget_warning),
-    (EventType.breaker_warning, {"name": "iteration", "code": "iteration.review"}, NoticeType.budget_warning),
-    (EventType.breaker_warning, {"name": "loop_detection"}, None),
     (EventType.breaker_tripped, {"name": "cost", "code": "cost.day", "text": "spent"}, NoticeType.budget_reached),
     (EventType.breaker_tripped, {"name": "error_rate", "provider": "anthropic"}, NoticeType.model_failing),
-    (EventType.ladder_changed, {"before": 1, "level": 2, "text": "met"}, NoticeType.level_raised),
-    (EventType.ladder_changed, {"before": 2, "level": 1, "text": "broken"}, NoticeType.level_lowered),
+    (EventType.ladder_changed, {"before": 1, "level": 2, "text": "met"}, NoticeType.level_changed),
+    (EventType.ladder_changed, {"before": 2, "level": 1, "text": "broken"}, NoticeType.level_changed),
     (EventType.ladder_changed, {"before": 2, "level": 2}, None),
-    (EventType.paused, {"by": "dora"}, NoticeType.repository_paused),
-    (EventType.unpaused, {"by": "dora"}, NoticeType.repository_unpaused),
     (EventType.run_failed, {"reason": "error", "detail": "It broke."}, NoticeType.run_failed),
     (EventType.run_failed, {"reason": "gate_rejected"}, None),
     (EventType.deployment_moved, {"state": "failed", "environment": "prod"}, NoticeType.deployment_failed),
@@ -67,12 +63,10 @@ def test_an_event_without_any_facts_is_told_or_not_and_breaks_nothing() -> None:
 
 
 def test_every_type_can_be_chosen_and_no_other() -> None:
-    """But what is about all of Forge, and what Forge sends of itself."""
-    of_itself = {NoticeType.more, NoticeType.test, NoticeType.forge_halted, NoticeType.forge_resumed}
-    types = {kind.value for kind in NoticeType if kind not in of_itself}
-    chosen = set(get_args(EventPattern))
+    types = {kind.value for kind in NoticeType if kind is not NoticeType.test}
+    chosen = {*get_args(EventPattern), *get_args(OwnEventPattern)}
     assert {each for each in chosen if not each.endswith("*")} == types
-    assert {each for each in chosen if each.endswith("*")} == {"*", *(f"{each.split('.')[0]}.*" for each in types)}
+    assert {each.partition("*")[0] for each in chosen if each.endswith("*")} == {"", "gate.", "deployment.", "forge."}
 
 
 def test_limits_that_many_runs_share_are_told_once_a_day() -> None:
@@ -119,20 +113,13 @@ def test_every_format_is_json_whatever_is_in_it(form: NoticeFormat) -> None:
     assert "\\u202e" not in body.decode()
 
 
-def test_too_many_are_counted() -> None:
-    told = sum_up(build_test(NOON, "ops"), {"run.failed": 3, "gate.opened": 1})
-    assert told.title == "And 4 more"
-    assert "1 gate.opened, 3 run.failed" in told.text
-
-
-def test_who_may_name_a_target_and_what_it_wants() -> None:
-    target = NoticeTarget(
-        "ops", "https://a", repositories=("acme/*",), events=("gate.*",), severity=NoticeSeverity.warning
-    )
+def test_what_a_target_wants() -> None:
+    target = NoticeTarget("ops", "ops", "https://a", b"", repositories=("acme/*",), events=("gate.*",))
+    everything = NoticeTarget("all", "all", "https://a", b"")
     shop = RepositoryRef(installation_id=1, id=1, owner="Acme", name="shop")
-    assert target.allows(shop)
-    assert not target.allows(shop.model_copy(update={"owner": "acme-corp"}))
-    assert target.wants(NoticeType.gate_opened, NoticeSeverity.warning)
-    assert not target.wants(NoticeType.gate_closed, NoticeSeverity.info)
-    assert not target.wants(NoticeType.run_failed, NoticeSeverity.error)
-    assert chooses(("*",), NoticeType.run_failed)
+    opened = replace(build_test(NOON, "ops"), type=NoticeType.gate_opened, repository=shop)
+    assert target.wants(opened)
+    assert not target.wants(replace(opened, type=NoticeType.run_failed))
+    for elsewhere in (None, shop.model_copy(update={"owner": "acme-corp"})):
+        assert not target.wants(replace(opened, repository=elsewhere))
+        assert everything.wants(replace(opened, repository=elsewhere))

@@ -5,7 +5,6 @@ import pytest
 from domain.globs import find_mistake
 from domain.review.changes import TouchedFile
 from domain.review.reading import Impact
-from domain.text import memory_file
 from safety.impact import assess_impact
 from safety.protected_files import TABLE, decides_about_runs, explain_protection, select_asked
 
@@ -241,7 +240,7 @@ def test_disks_that_forgive_are_thought_of(path: str) -> None:
 
 
 def test_so_is_what_forge_itself_obeys() -> None:
-    assert select_asked([memory_file.PATH], ()) == [memory_file.PATH]
+    assert select_asked([".github/forge-memory.md"], ()) == [".github/forge-memory.md"]
 
 
 def test_what_a_repository_names_is_blind_to_case_too() -> None:
