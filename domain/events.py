@@ -37,7 +37,6 @@ class EventType(StrEnum):
     gate_approved = "gate.approved"
     gate_rejected = "gate.rejected"
     gate_expired = "gate.expired"
-    gate_expiring = "gate.expiring"  # as version 0.1.0 recorded it: little time was left, and nobody had answered
     gate_escalated = "gate.escalated"
     gate_voided = "gate.voided"
     gate_delegated = "gate.delegated"

@@ -69,8 +69,6 @@ def _gate(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription
             return EventDescription(
                 f"{named} passed on to {', '.join(facts.get('to', ()))}: nobody answered", name, gate_id
             )
-        case EventType.gate_expiring:
-            return EventDescription(f"{named} is about to expire: nobody answered", name, gate_id)
         case EventType.gate_delegated:
             what = f"{named} passed on to {facts.get('to', '')}"
         case EventType.gate_expired:
