@@ -25,7 +25,7 @@ from agents.syntax.impact import find_impact
 from agents.syntax.languages import LANGUAGES
 from agents.syntax.outline import outline_file
 from agents.syntax.symbols.changes import ChangedSource, list_wanted
-from agents.syntax.symbols.grammars import GRAMMARS
+from agents.syntax.symbols.places import FOLLOWED
 from agents.syntax.symbols.uses import Surrounding, find_references
 from agents.syntax.validity import BELIEVED, SyntaxFault, find_cause, find_fault
 from agents.testing import coverage, test_selection
@@ -214,7 +214,7 @@ def prepare() -> None:
         both = {"path": "a", "language": language, "base": "a", "head": "b"}
         assess_impact(both)
         outline({**both, "added": [1], "removed": [1]})
-    for language in GRAMMARS:
+    for language in FOLLOWED:
         one = {
             "path": "a",
             "old_path": "a",

@@ -9,8 +9,8 @@ from agents.review.checks.inputs import CheckedFile, is_test_or_document, is_utf
 from agents.review.model.related import RelatedCode
 from agents.syntax.languages import DATA, find_language
 from agents.syntax.symbols.changes import CONSTRUCTORS
-from agents.syntax.symbols.grammars import GRAMMARS
-from agents.syntax.symbols.modules import MANIFESTS
+from agents.syntax.symbols.imports import MANIFESTS
+from agents.syntax.symbols.places import FOLLOWED
 from agents.syntax.symbols.uses import Reference
 from agents.toolbox import Toolbox
 from domain.paths import is_document
@@ -42,7 +42,7 @@ def build_changes(
     return [
         _describe_change(file, both, withheld.get(file.path, ()))
         for file, both in found
-        if file.kind is ContentKind.text and find_language(file.path) in GRAMMARS and _is_readable(both)
+        if file.kind is ContentKind.text and find_language(file.path) in FOLLOWED and _is_readable(both)
     ]
 
 

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from agents.review.model.questions import find_withheld_lines
 from agents.review.model.related import RelatedCode, find_version_lines, list_version_files
 from agents.review.syntax import build_changes, find_related, find_wanted, outline_files
-from agents.syntax.symbols.modules import MANIFESTS
+from agents.syntax.symbols.imports import MANIFESTS
 from agents.toolbox import Toolbox
 from domain.errors import CodeAccessError
 from domain.globs import matches

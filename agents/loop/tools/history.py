@@ -10,7 +10,7 @@ from pydantic import Field
 from agents.loop.tools.files import NOTHING_WITHHELD, ShownFiles, cut_line, fit_lines, redact_answers
 from agents.loop.tools.tool import Tool, ToolArguments, ToolMistake
 from agents.syntax.languages import find_language
-from agents.syntax.symbols.grammars import GRAMMARS
+from agents.syntax.symbols.places import FOLLOWED
 from agents.syntax.symbols.uses import Reference
 from domain.errors import CodeAccessError
 from domain.globs import matches
@@ -134,7 +134,7 @@ def make_references_tool(
 
     async def look(files: ShownFiles, arguments: References) -> str:
         path = files.require_file(arguments.path)
-        if find_language(path) not in GRAMMARS:
+        if find_language(path) not in FOLLOWED:
             raise ToolMistake(_NO_SYMBOLS.format(path), _NO_SYMBOLS)
         found = await find(path, arguments.name)
         if found is None:

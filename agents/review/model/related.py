@@ -17,8 +17,8 @@ from agents.review.checks.inputs import is_test_or_document
 from agents.review.model.rendering import WITHHELD, Line, render_safely
 from agents.syntax.languages import find_language
 from agents.syntax.symbols.changes import ChangedDefinition, ChangedSource
-from agents.syntax.symbols.modules import find_family
-from agents.syntax.symbols.source import NamePlace, SourceFile
+from agents.syntax.symbols.imports import find_family
+from agents.syntax.symbols.places import NamePlace, SourceFile
 from agents.syntax.symbols.uses import Surrounding, SymbolSearch
 from domain.paths import clean_name, namesake
 from domain.text.credential_shapes import find_key_lines
@@ -217,12 +217,12 @@ class _Search:
     def _list_heirs(self) -> Iterator[_Found]:
         for file in self._changed:
             for definition in file.definitions:
-                for heir, own in self._uses.find_heirs(file, definition):
+                for source, heir, own in self._uses.find_heirs(file, definition):
                     if own is not None:
                         yield _show_definition(file.path, f"overrides {definition.label}, which {definition.fate}", own)
                     elif definition.place.is_class and definition.is_seen:
-                        why = f"{heir.owner} builds on {definition.label}, which {definition.fate}"
-                        yield _Found(file.path, why, heir.path, heir.line, heir.line + _OF_HEIR, heir.line, why)
+                        why = f"{heir.name} builds on {definition.label}, which {definition.fate}"
+                        yield _Found(file.path, why, source.path, heir.line, heir.line + _OF_HEIR, heir.line, why)
 
     def _list_called(self) -> Iterator[_Found]:
         seen: set[tuple[str, str, str]] = set()

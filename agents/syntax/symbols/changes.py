@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from agents.syntax.symbols.grammars import GRAMMARS
-from agents.syntax.symbols.source import NamePlace, Role, SourceFile
-from agents.syntax.symbols.types import list_bases, read_class, read_type, spell_calls
+from agents.syntax.symbols.places import FOLLOWED, NamePlace, SourceFile
 
 _COMMENT = re.compile(r"\s*(?:#(?!\[|include|define)|//|/?\*|--|<!--|$)")
 _LITERAL = re.compile(r"""\"(?:[^"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`\n]*`""")
@@ -69,10 +67,9 @@ class ChangedSource:
     def _list_calls(self) -> Iterator[tuple[SourceFile, NamePlace]]:
         seen: set[tuple[str, str]] = set()
         for source, lines in zip((self.after, self.before), self.code_lines, strict=True):
-            for place in source.list_places(lines) if source else ():
+            for place in source.list_calls(lines) if source else ():
                 is_there = source is self.before and self.after is not None and self.after.find(place.name) != ()
-                is_call = place.role is Role.use and place.is_called and not is_there
-                if source and is_call and (place.receiver, place.name) not in seen and len(seen) < _MOST_CALLS:
+                if source and not is_there and (place.receiver, place.name) not in seen and len(seen) < _MOST_CALLS:
                     seen.add((place.receiver, place.name))
                     yield source, place
 
@@ -136,7 +133,7 @@ def _list_changed(file: ChangedSource) -> list[ChangedDefinition]:
     now, then = {each.key[1:]: each for each in reversed(after)}, {each.key[1:]: each for each in reversed(before)}
     found = [_compare(now.get(key), then.get(key)) for key in touched]
     if file.old_path != file.path and file.before is not None and file.head is not None:
-        moved = [each for each in before if each.is_class or not each.owner]
+        moved = [each for each in before if not each.is_member]
         found += [ChangedDefinition(each, is_gone=True, is_new=False, has_new_head=False) for each in moved]
     ranked = sorted(found, key=lambda each: (not each.is_gone, not each.has_new_head, each.place.start))
     return ranked[:_MOST_DEFINITIONS]
@@ -177,15 +174,16 @@ def list_wanted(files: Collection[ChangedSource]) -> list[tuple[str, ...]]:
     """What to look for in other files: each is some words that must all be in a file's path or text."""
     found: dict[tuple[str, ...], None] = {}
     for file in files:
-        owners: set[str] = set()
+        source, owners = file.after or file.before, set[str]()
         for definition in file.definitions:
             found |= dict.fromkeys(_list_words(file, definition))
             owners.add(definition.place.owner)
-        for source, place in file.calls:
-            found |= dict.fromkeys(_describe_call(source, place))
+        for own, place in file.calls:
+            found |= dict.fromkeys(_describe_call(own, place))
             owners.add(place.owner)
-        bases = {base for owner in owners for base in _find_bases(file.after or file.before, owner)}
-        found |= dict.fromkeys((words,) for base in sorted(bases) for words in _spell_class(file.language, base))
+        heads = [each for each in source.classes if each.name in owners] if source else []
+        bases = sorted({base for each in heads for base in each.bases if base[:1].isupper()})
+        found |= dict.fromkeys((words,) for base in bases for words in _spell_class(file.language, base))
     return [words for words in found if all(words)]
 
 
@@ -195,55 +193,34 @@ def _list_words(file: ChangedSource, definition: ChangedDefinition) -> Iterator[
     source, stem = file.after or file.before, PurePosixPath(file.path).stem
     if source is not None and source.default and source.default in {place.name, place.owner} and stem != "index":
         yield (stem, *([] if source.default == place.name or definition.is_constructor else [place.name]))
-    if not place.owner or place.is_class:
+    if not place.is_member:
         yield (place.name,)
         return
     yield (place.owner,) if definition.is_constructor else (place.name, place.owner)
-    yield from ((words,) for words in spell_calls(file.language, place.owner, place.name))
     if is_telling(place.name):
         yield (place.name,)
-    for base in _find_bases(file.after or file.before, place.owner):
-        yield place.name, base
-
-
-def _find_bases(source: SourceFile | None, owner: str) -> list[str]:
-    found = None if source is None else next((each for each in source.find_definitions(owner) if each.is_class), None)
-    if source is None or found is None:
-        return []
-    text = source.text if source.language == "rust" else source.read_class(found)
-    return [re.split(r"\W+", base)[-1] for base in list_bases(source.language, owner, text)]
+    elif not definition.is_constructor:
+        yield from ((words, place.name) for words in spell_objects(place.owner))
+        heads = [each for each in source.classes if each.name == place.owner] if source else []
+        yield from ((place.name, base) for each in heads for base in sorted(each.bases) if base[:1].isupper())
 
 
 def _describe_call(source: SourceFile, place: NamePlace) -> list[tuple[str, ...]]:
     """The words of files that may define what is called, as far as it is plain what that is."""
     taken = {each.local: each for each in source.imports}
     name = place.name
+    spelled = taken[name].name if name in taken and taken[name].name not in {"", "default"} else name
+    defining = _spell_function(source.language, spelled)
     if not place.receiver:
-        is_renamed = name in taken and taken[name].name not in {"", "default"}
-        spelled = taken[name].name if is_renamed else name
         passed_on = [(words, spelled) for words in _PASSING_ON.get(source.language, ())] if name in taken else []
-        return passed_on + [
-            (words,) for words in (*_spell_function(source.language, spelled), *_spell_class(source.language, spelled))
-        ]
-    defining = _spell_function(source.language, name)
-    types = _list_types(source, place.receiver)
-    if types:
-        classes = [(words,) for type_ in types for words in _spell_class(source.language, type_)]
-        return [*((words, type_) for words in defining for type_ in types), *classes]
-    first = re.split(r"\W+", place.receiver.lstrip("$@\\"))[0]
-    is_plain = first in taken or first[:1].isupper() or first in {"self", "this", "super", "parent", "base", "cls"}
+        return [*passed_on, *((words,) for words in (*defining, *_spell_class(source.language, spelled)))]
+    words = re.findall(r"\w+", place.receiver)
+    is_plain = words[:1] and (words[0] in taken or words[0][:1].isupper() or words[0] in SELF | SUPER)
     if is_plain or is_telling(name):
-        return [(words,) for words in defining]
-    called_after = read_class(source.language, place.receiver)
-    return [(words, called_after) for words in defining] if called_after else []
-
-
-def _list_types(source: SourceFile, receiver: str) -> set[str]:
-    """The types that the file itself gives to the last name of a receiver."""
-    last = re.split(r"[^\w]+", re.sub(r"\(.*", "", receiver).removesuffix(".new"))[-1]
-    spelled = (read_type(source.language, last, each.declaration) for each in source.find(last))
-    types = {re.split(r"\W+", each)[-1] for each in spelled if each}
-    return {next((each.name for each in source.imports if each.local == type_ and each.name), type_) for type_ in types}
+        return [(each,) for each in defining]
+    types = {read_class(words[-1]) if words else "", *source.find_types(words[-1] if words else "")}
+    named = {taken[each].name or each if each in taken else each for each in types}
+    return [(each, type_) for each in defining for type_ in sorted(named) if type_]
 
 
 _PASSING_ON: Mapping[str, tuple[str, ...]] = {
@@ -291,6 +268,28 @@ _WELL_KNOWN = frozenset(_LIBRARY_METHODS.split())
 _TWO_WORDS = re.compile(r"[a-z0-9]_+[a-zA-Z0-9]|[a-z0-9][A-Z]")
 
 
+SELF = frozenset({"self", "this", "cls", "Self", "static"})
+SUPER = frozenset({"super", "base", "parent"})
+"""Receivers that stand for the object or class itself, and for what it builds on."""
+
+
+def read_class(word: str) -> str:
+    """The class that an object is called after, as ``user_store`` after ``UserStore``; empty if that is not plain.
+
+    One word is not plain: `file` and `user` are called so whatever they are.
+    """
+    words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", word)
+    is_object = len(words) > 1 and word.lstrip("_")[:1].islower()
+    return "".join(word[:1].upper() + word[1:] for word in words) if is_object else ""
+
+
+def spell_objects(owner: str) -> list[str]:
+    """What an object is called after its class."""
+    plain = owner[:1].lower() + owner[1:]
+    objects = dict.fromkeys((plain, re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", plain).lower()))
+    return [each for each in objects if read_class(each) == owner]
+
+
 def is_telling(name: str) -> bool:
     """Whether a method's name is long enough to be no other's by chance: two words, and none that libraries have."""
     return _TWO_WORDS.search(name.strip("_")) is not None and not is_well_known(name)
@@ -302,7 +301,7 @@ def is_well_known(name: str) -> bool:
 
 
 def _open(path: str, language: str, text: str | None) -> SourceFile | None:
-    if text is None or language not in GRAMMARS:
+    if text is None or language not in FOLLOWED:
         return None
     try:
         return SourceFile(path, language, text)

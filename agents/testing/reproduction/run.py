@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from agents.syntax.languages import find_language
-from agents.syntax.symbols.modules import find_family
+from agents.syntax.symbols.imports import find_family
 from agents.testing.earlier_tests.choice import Entry, choose
 from agents.testing.earlier_tests.names import find_missing, misfits_call, shorten
 from agents.testing.earlier_tests.reading import Reader, is_of_program

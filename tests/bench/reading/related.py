@@ -5,7 +5,7 @@ from typing import Any
 
 from agents.review.model.related import RelatedCode
 from agents.review.syntax import build_changes, build_search
-from agents.syntax.symbols.modules import MANIFESTS
+from agents.syntax.symbols.imports import MANIFESTS
 from agents.worker_jobs import name_wanted, relate
 from domain.review.changes import Change, FileVersions
 from workspace.code_search import search_near

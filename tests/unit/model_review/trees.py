@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from agents.review.model.related import RelatedCode, find_related
 from agents.syntax.languages import find_language
 from agents.syntax.symbols.changes import ChangedSource, list_wanted
-from agents.syntax.symbols.modules import MANIFESTS
+from agents.syntax.symbols.imports import MANIFESTS
 from agents.syntax.symbols.uses import Surrounding
 
 
