@@ -51,8 +51,7 @@ class Hunk(Value):
     new_length: int
     lines: tuple[str, ...]
 
-    @property
-    def removed(self) -> Iterator[str]:
+    def list_removed(self) -> Iterator[str]:
         """The text of each removed line."""
         return (line[1:] for line in self.lines if line[:1] == "-")
 
@@ -276,7 +275,7 @@ def list_moved_tests(change: Change) -> frozenset[str]:
     )
     moved: set[str] = set()
     for file in change.files:
-        removed = Counter(_list_statements(text for hunk in file.hunks for text in hunk.removed))
+        removed = Counter(_list_statements(text for hunk in file.hunks for text in hunk.list_removed()))
         if file.path in deleted and removed and (removed & added).total() >= _MOVED * removed.total():
             moved.add(file.path)
     return frozenset(moved)

@@ -56,7 +56,7 @@ _BY_CATEGORY = {
 }
 
 _OF_NAMES = frozenset({"F401", "F811"})
-_MOSTLY_RIGHT_ALREADY = ("B023", "F402", "YTT")  # functions run in their own round, loops hide imports in one function
+_MOSTLY_RIGHT_ALREADY = ("B020", "B023", "F402", "YTT")  # loops rarely read a name again that they give another value
 _OF_PYTHON_2 = re.compile(
     r"Undefined name `(?P<name>apply|basestring|buffer|cmp|coerce|execfile|file|intern|long|raw_input|reduce|reload|"
     r"unichr|unicode|xrange)`"

@@ -464,7 +464,7 @@ async def confirm(
 
 
 def _give_example(case: TestCase) -> str:
-    return f", where Forge runs it, such as {_name_alone(case)}: {find_cause(case.message or case.details)}"
+    return f", where Forge runs tests, such as {_name_alone(case)}: {find_cause(case.message or case.details)}"
 
 
 def _is_lost(found: TestEvidence) -> bool:
