@@ -39,7 +39,7 @@ from agents.testing.earlier_tests.running import (
     list_passed,
     pack_runs,
 )
-from agents.testing.earlier_tests.texts import Version, find_stand_in
+from agents.testing.earlier_tests.texts import Version, find_stand_in, measure_likeness
 from agents.testing.tester import Tester
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, Fate
 from domain.runs.testing import CaseOutcome, TestCase
@@ -251,7 +251,7 @@ class Collector:
             for each in tests
             if (each.path, each.test.name, each.test.groups) not in known
         ]
-        placed = {each.id: _place(each, after, fresh, sides.moved) for each in open_}
+        placed = _share_out({each.id: _place(each, after, fresh, sides.moved) for each in open_}, open_)
         named = {each.path for each in open_ if placed[each.id] is None and each.path in there}
         wanted = sorted({*unloaded, *named, *(version.path for version in placed.values() if version is not None)})
         await self._tester.tell("Running what stands in the place of earlier tests")
@@ -506,6 +506,26 @@ def _place(
         if exact or len(same) == 1:
             return (exact or same)[0]
     return find_stand_in(found.before, fresh)
+
+
+def _share_out(placed: Mapping[str, Version | None], tests: Sequence[TestEvidence]) -> dict[str, Version | None]:
+    """What stands in the place of each test: of those that need what is gone, only the most alike has a new one there.
+
+    :param placed: id → what seems to stand there.
+    """
+    shared = dict(placed)
+    alike: dict[str, float] = {}
+    best: defaultdict[Version, float] = defaultdict(float)
+    for each in tests:
+        version = placed[each.id]
+        if each.before is not None and version is not None and version.test.name != each.before.test.name:
+            alike[each.id] = measure_likeness(each.before, version)
+            best[version] = max(best[version], alike[each.id])
+    for each in tests:
+        version = placed[each.id]
+        if each.is_named_gone and version is not None and each.id in alike and alike[each.id] < best[version]:
+            shared[each.id] = None
+    return shared
 
 
 def _find_obstacle(

@@ -352,6 +352,20 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         {"sums.py": None, "tests/test_a.py": None},
         {"test_adds": "gone"},
     ),
+    "two are gone with their code, and one new test is like both": (
+        {
+            **PROGRAM,
+            "words.py": "def make(text, cast=None, remap=None):\n    text = cast(text) if cast else text\n"
+            "    return (remap or {}).get(text, text)\n",
+            "tests/test_a.py": "from words import make\n\n\ndef test_cast():\n    assert make('A', cast=str.lower) == 'a'\n\n\n"
+            "def test_remap():\n    assert make('A', remap={'A': 'b'}) == 'b'\n",
+        },
+        {
+            "words.py": "def make(text, hook=None):\n    return hook(text) if hook else text\n",
+            "tests/test_a.py": "from words import make\n\n\ndef test_hook():\n    assert make('A', hook=str.lower) == 'a'\n",
+        },
+        {"test_cast": "gone", "test_remap": "gone"},
+    ),
     "a module has another name, and its tests were forgotten": (
         {**PROGRAM, "tests/test_a.py": TEST},
         {"sums.py": None, "totals.py": PROGRAM["sums.py"], "pytest.ini": "[pytest]\naddopts = -ra\n"},
