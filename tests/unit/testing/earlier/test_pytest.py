@@ -358,7 +358,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
             "words.py": "def make(text, cast=None, remap=None):\n    text = cast(text) if cast else text\n"
             "    return (remap or {}).get(text, text)\n",
             "tests/test_a.py": "from words import make\n\n\ndef test_cast():\n    assert make('A', cast=str.lower) == 'a'\n\n\n"
-            "def test_remap():\n    assert make('A', remap={'A': 'b'}) == 'b'\n",
+            "def test_remap():\n    assert make('A', remap={'A': str.lower('B')}) == 'b'\n",
         },
         {
             "words.py": "def make(text, hook=None):\n    return hook(text) if hook else text\n",
