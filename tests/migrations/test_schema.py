@@ -103,4 +103,3 @@ def test_a_server_that_is_too_old_is_told(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 RUN, ISSUE_RUN, WAITING_RUN, OLDER_RUN, GONE_RUN = (f"01J00000000000000000AAAAA{letter}" for letter in "ABCDE")
-SENDER = 2_412_345_678

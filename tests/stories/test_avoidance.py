@@ -17,12 +17,6 @@ SKIPPED = {
 }
 
 
-@pytest.fixture
-def backend() -> str:
-    """These say nothing about the database."""
-    return "sqlite"
-
-
 async def _propose(
     story: Story, changed: Mapping[str, str | None], settings: str = ""
 ) -> tuple[PullRequest, User, User]:

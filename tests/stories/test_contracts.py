@@ -3,7 +3,6 @@
 import asyncio
 from datetime import timedelta
 
-import pytest
 from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel, Stalls
@@ -16,12 +15,6 @@ API, EVENTS = "api/openapi.yaml", "api/asyncapi.yaml"
 FILES = {API: "paths: {}\n", EVENTS: "channels: {}\n"}
 # Its review waits for a person, and so does its run
 HELD = {".github/forge.yml": "gates:\n  design: {phase: review, when: review.lines_changed > 0, prompt: Fine}\n"}
-
-
-@pytest.fixture
-def backend() -> str:
-    """These say nothing about the database."""
-    return "sqlite"
 
 
 def edit(path: str) -> str:

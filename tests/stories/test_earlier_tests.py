@@ -15,12 +15,6 @@ from tests.world.summing_shop import BROKEN, CODE, FILES, HIDES, NAME, TEST, WIT
 HEADING = "### The tests of before, on the new code"
 
 
-@pytest.fixture
-def backend() -> str:
-    """These say nothing about the database."""
-    return "sqlite"
-
-
 async def propose(
     story: Story, changed: Mapping[str, str | None], settings: str = "", files: Mapping[str, str] | None = None
 ) -> tuple[PullRequest, User, User]:

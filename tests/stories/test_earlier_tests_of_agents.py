@@ -1,6 +1,5 @@
 """An agent that makes a failing test go is told the test and its output, and its work is taken once it mended the code."""
 
-import pytest
 from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel, Uses
@@ -30,12 +29,6 @@ MENDS: tuple[Uses | dict[str, JsonValue], ...] = (
     Uses([("edit", {"path": "shop/cart.py", "old": "(2 - discount)", "new": "(1 - discount)"})]),
     {**DONE, "summary": "The discount is taken off, not added."},
 )
-
-
-@pytest.fixture
-def backend() -> str:
-    """These say nothing about the database."""
-    return "sqlite"
 
 
 async def test_the_failing_test_is_named_and_the_code_is_mended(story_with_model: Story, model: ScriptedModel) -> None:

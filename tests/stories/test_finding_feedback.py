@@ -32,12 +32,6 @@ def skip(*names: str) -> dict[str, str | None]:
     }
 
 
-@pytest.fixture
-def backend() -> str:
-    """These say nothing about the database."""
-    return "sqlite"
-
-
 @dataclass
 class Scene:
     """A pull request of alice, who may write; bob may, too, and carol maintains."""

@@ -17,12 +17,6 @@ TEST = "import shop\n\n\ndef test_total():\n    assert shop.total([1, 2]) == 3\n
 Verdict = Literal["proven", "unsure"]
 
 
-@pytest.fixture
-def backend() -> str:
-    """These say nothing about the database."""
-    return "sqlite"
-
-
 def claim_hidden_failure(model: ScriptedModel, verdict: Verdict) -> None:
     found: dict[str, JsonValue] = {
         "rule": "avoidance/failure-hidden",

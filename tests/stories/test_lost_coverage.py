@@ -24,12 +24,6 @@ NO_COUNTS = '<line number="{}" hits="NaN"/><line number="{}" hits="-1"/>'
 Proposed = tuple[PullRequest, User]
 
 
-@pytest.fixture
-def backend() -> str:
-    """These say nothing about the database."""
-    return "sqlite"
-
-
 async def propose(story: Story, files: Mapping[str, str], changed: Mapping[str, str | None]) -> Proposed:
     repository, alice = story.repository(files)
     await alice.push(repository, "work", changed, base="main")

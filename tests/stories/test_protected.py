@@ -22,12 +22,6 @@ from tests.world.protected_paths import LOCK, LOCKS, OTHER, build_plan, update_l
 from tests.world.replies import first_lines
 
 
-@pytest.fixture
-def backend() -> str:
-    """These say nothing about the database."""
-    return "sqlite"
-
-
 async def ask_for_change(story_with_model: Story, model: ScriptedModel, *files: str) -> tuple[IssueScene, User]:
     """An issue whose approved plan changes these files; carol maintains."""
     asked = await open_issue(story_with_model, **LOCKS)

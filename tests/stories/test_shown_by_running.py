@@ -32,12 +32,6 @@ PATIENT = "review: {proof_seconds: 600}\n"
 """Time enough on a machine that has other things to do."""
 
 
-@pytest.fixture
-def backend() -> str:
-    """These say nothing about the database."""
-    return "sqlite"
-
-
 def claim(**other: JsonValue) -> dict[str, JsonValue]:
     """What the first look says of the broken sum."""
     told: dict[str, JsonValue] = {
