@@ -174,7 +174,13 @@ def compare(before: Version, after: Version, failing: int | None) -> Difference:
     shown_before = dict.fromkeys(_choose([whole_before[at] for at in removed]))
     shown_now = dict.fromkeys(_choose([whole_now[at] for at in added]))
     demanded, now = (tell_something([*each])[:_SHOWN] for each in (shown_before, shown_now))
-    return Difference(demanded, now, is_less)
+    return Difference(demanded, now or _cut_check(new, added), is_less)
+
+
+def _cut_check(lines: Sequence[str], at: Sequence[int]) -> tuple[str, ...]:
+    """The beginning of the check that the first of some lines is part of, where it is too long to be shown."""
+    whole = _join_checks(lines)[at[0]] if at else ""
+    return (f"{whole[: LONGEST_CELL - 1]}…",) if len(whole) > LONGEST_CELL else ()
 
 
 def _show_lines(lines: Sequence[str]) -> list[str]:

@@ -11,8 +11,8 @@ from agents.testing.earlier_tests.evidence import confirm
 from agents.testing.earlier_tests.names import keep_gone, list_words
 from agents.testing.earlier_tests.outcomes import NOT_LOADED, find_cause, judge, list_causes
 from agents.testing.earlier_tests.running import Ran, find_version
-from agents.testing.earlier_tests.texts import evades_more, find_failing_line, list_versions
-from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, EarlierTests, Fate
+from agents.testing.earlier_tests.texts import compare, evades_more, find_failing_line, list_versions
+from domain.runs.earlier_tests import LONGEST_CELL, EarlierOutcome, EarlierTest, EarlierTests, Fate
 from domain.runs.testing import CaseOutcome, TestCase
 from messages.earlier_tests import render_section
 
@@ -53,6 +53,16 @@ def test_a_test_whose_fixture_failed_failed_at_no_line_of_its_own() -> None:
     [adds] = list_versions("test_a.py", text, [TestText(name="test_adds", start=1, end=2)])
     assert find_failing_line(adds, "test_a.py:1: RuntimeError") is None
     assert find_failing_line(adds, "test_a.py:2: AssertionError") == 2
+
+
+def test_a_check_that_is_too_long_to_be_shown_is_shown_in_part() -> None:
+    long = [f'        "{letter * 70}"' for letter in "abc"]
+    old = "def test_says():\n    assert say() == 'a'\n"
+    new = "\n".join(["def test_says():", "    assert say().find(", *long, "    ) != -1", ""])
+    [before] = list_versions("test_a.py", old, [TestText(name="test_says", start=1, end=2)])
+    [after] = list_versions("test_a.py", new, [TestText(name="test_says", start=1, end=6)])
+    [now] = compare(before, after, 2).now
+    assert (now[:26], now[-1], len(now)) == ('assert say().find( "aaaaaa', "…", LONGEST_CELL)
 
 
 @pytest.mark.parametrize(
