@@ -227,11 +227,14 @@ _TASK = "Fix each of these at its cause, and keep all other behaviour."
 
 def render_worklist(findings: Sequence[Finding]) -> str:
     """The list, folded; empty without findings. It belongs where every push writes anew, so that its lines are right.
+    What is only a remark is there if a fix of it is known.
 
     :param findings: the gravest first.
     """
     entries, repeated = list[str](), find_repeated(findings)
-    findings = [each for each in findings if each.id not in repeated]
+    findings = [
+        each for each in findings if each.id not in repeated and (each.fix or each.severity is not Severity.info)
+    ]
     for finding in findings[:_MOST]:
         entry = _render_entry(finding)
         if sum(map(len, entries)) + len(entry) > _MOST_TEXT:

@@ -49,7 +49,6 @@ DEFAULT_RULES: tuple[str, ...] = (
     "B020",  # a loop that overwrites what it iterates over
     "B021",  # an f-string is no docstring
     "B022",  # suppress() without an exception suppresses nothing
-    "B023",  # a function made in a loop sees only the last value
     "B025",  # the second handler of the same exception never runs
     "B029",  # except () catches nothing
     "B030",  # except with something that is no exception raises
