@@ -17,9 +17,6 @@ from pydantic_settings import (
 )
 
 from agents.llm.models import CALL_SECONDS, Models, ModelTier, Unusable
-from bot.addresses import find_host_name, is_heard_on_loopback, is_loopback, is_named, spell_as_browser
-from bot.github.registration import load_permissions
-from bot.github.settings import GitHubSettings, rsa_key
 from bot.outbound import NOTHING, Allowance
 from bot.setting_sources import (
     DOTENV,
@@ -39,6 +36,9 @@ from domain.errors import ConfigurationError
 from domain.github.installations import WelcomeTerms, WelcomeWay
 from domain.money import Ceilings, FixedPrice, to_micro
 from domain.text.redaction import PROCESS_REDACTOR
+from github.addresses import find_host_name, is_heard_on_loopback, is_loopback, is_named, spell_as_browser
+from github.registration import load_permissions
+from github.settings import GitHubSettings, rsa_key
 from workspace.sandbox.probing import Wanted
 from workspace.sandbox.registry_proxy import Address
 
