@@ -19,10 +19,10 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 import httpx2
 import structlog
 
-from bot.addresses import Reach, Resolve, classify, load_trusted, resolve_host, unwrap
 from domain.deployments.readings import NO_PARAMETERS
 from domain.errors import OutboundFailed, OutboundRefused
 from domain.ports import OutboundAnswer
+from github.addresses import Reach, Resolve, classify, load_trusted, resolve_host, unwrap
 
 SETTING = "FORGE_OUTBOUND_ALLOW"
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"

@@ -18,9 +18,9 @@ from typing import TypeGuard
 import httpx2
 import structlog
 
-from bot.addresses import load_trusted
 from bot.settings import Installation
 from bot.webhook import MAX_BODY
+from github.addresses import load_trusted
 
 log = structlog.get_logger(__name__)
 

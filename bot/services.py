@@ -5,9 +5,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from agents.toolbox import Toolbox
-from bot.github.host import GitHubHost
-from bot.github.limits import StoredBudget, StoredLimits
-from bot.github.registration import load_permissions
 from bot.model_gateway import open_gateway
 from bot.operator_files import load_deploy_access, load_notice_access
 from bot.outbound import OutboundClient
@@ -15,6 +12,9 @@ from bot.settings import Settings
 from domain.ports import Clock
 from domain.text.escaping import Markers
 from domain.text.redaction import PROCESS_REDACTOR
+from github.host import GitHubHost
+from github.limits import StoredBudget, StoredLimits
+from github.registration import load_permissions
 from memory.db.engine import Database
 from memory.process import halts
 from pipeline.context import Services

@@ -17,8 +17,6 @@ from pydantic_settings import (
 )
 
 from agents.llm.models import CALL_SECONDS, Models, ModelTier, Unusable
-from bot.addresses import find_host_name, is_heard_on_loopback, is_loopback, is_named, spell_as_browser
-from bot.github.settings import GitHubSettings, rsa_key
 from bot.outbound import NOTHING, Allowance
 from bot.setting_sources import (
     DOTENV,
@@ -37,6 +35,8 @@ from bot.setting_sources import (
 from domain.errors import ConfigurationError
 from domain.money import Ceilings, FixedPrice, to_micro
 from domain.text.redaction import PROCESS_REDACTOR
+from github.addresses import find_host_name, is_heard_on_loopback, is_loopback, is_named, spell_as_browser
+from github.settings import GitHubSettings, rsa_key
 from workspace.sandbox.probing import Wanted
 from workspace.sandbox.registry_proxy import Address
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from domain.money import format_usd
 from domain.paths import escape_unprintable
 from domain.review.changes import LockChange, PackageMove, SkippedFile
-from domain.review.findings import Finding, Layer
+from domain.review.findings import Finding, Layer, Severity
 from domain.review.reading import HeldConventions, LookUps, ShownFile
 from domain.review.review import LayerReport, Review, RiskLevel, ToolRun, find_repeated
 from domain.text.escaping import code_block, escape, inline_code, inline_path, name_count, strip_invisible

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from domain.errors import CommitGone, NotFound
 from domain.github.pull_requests import PullRequest
-from domain.ports import PullRequests
 from domain.review.changes import Change
 from domain.runs.run import RepositoryRef, Run
+from github.host import GitHubHost
 from pipeline.context import Services
 from workspace.git import Unrelated
 from workspace.mirror import Mirror
@@ -45,7 +45,7 @@ class BaseComparison(NamedTuple):
     merge_base: str
 
 
-async def find_base(host: PullRequests, repository: RepositoryRef, pull_request: PullRequest) -> str:
+async def find_base(host: GitHubHost, repository: RepositoryRef, pull_request: PullRequest) -> str:
     """The newest commit of the base branch; where the branch is gone, the one that GitHub wrote down.
 
     GitHub compares with the branch as it is now; its ``base.sha`` stays at what the branch was when the pull request

@@ -10,8 +10,9 @@ from agents.toolbox import Toolbox
 from domain.deployments.deployment import NO_ACCESS, DeployAccess, DeployAccesses
 from domain.money import NO_CEILINGS, Ceilings
 from domain.notices import NO_NOTICES, NoticeAccess
-from domain.ports import Clock, CodeHost, Outbound
+from domain.ports import Clock, Outbound
 from domain.text.escaping import Markers
+from github.host import GitHubHost
 from memory.db.engine import Database
 from pipeline.durable.journal import LAG, PAUSES, STUBBORN, Durable, WorkflowJournal, run_durable_step
 from workspace.mirror import Mirrors
@@ -31,7 +32,7 @@ class Services:
     """The parts of a process; none is replaced while it runs."""
 
     database: Database
-    host: CodeHost
+    host: GitHubHost
     outbound: Outbound
     clock: Clock
     mirrors: Mirrors

@@ -18,7 +18,7 @@ from coverage import Coverage, CoverageData
 
 from tests.left_out import FILE, load_left_out, strip_parameters
 
-PACKAGES = ["agents", "bot", "domain", "handlers", "memory", "messages", "pipeline", "safety", "workspace"]
+PACKAGES = ["agents", "bot", "domain", "github", "handlers", "memory", "messages", "pipeline", "safety", "workspace"]
 SHARE = 0.965
 """Of the lines that all tests reach in their own process, what is to be reached. The last ones cost most."""
 SHORT = 1 / 5000

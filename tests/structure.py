@@ -20,6 +20,7 @@ PACKAGES = (
     "agents",
     "bot",
     "domain",
+    "github",
     "handlers",
     "memory",
     "messages",

@@ -6,15 +6,15 @@ import structlog
 from aiohttp import web
 from pydantic import SecretStr
 
-from bot.addresses import find_host_name, is_loopback
 from bot.dashboard.authority import GitHubSilent
 from bot.dashboard.cookies import BegunSignIn, Cookies, digest, make_session_id
 from bot.dashboard.visit import HEADERS, ROOT, Page, build_address, render
-from bot.github.sign_in import GitHubSignIn
 from bot.settings import Settings
 from bot.setup.choices import find_install_page
 from domain.errors import CodeHostError, NotAllowed
 from domain.github.installations import MOST_ISSUES
+from github.addresses import find_host_name, is_loopback
+from github.sign_in import GitHubSignIn
 from memory.process import sessions
 from memory.process.sessions import DashboardSession
 from messages.welcome import TITLE as WELCOME_TITLE

@@ -14,7 +14,6 @@ from sqlalchemy.exc import DBAPIError
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.doctor import Diagnosis, fail, ok, warn
-from bot.github.host import GitHubHost
 from bot.operator_files import load_deploy_access, load_notice_access
 from bot.settings import Installation, Settings
 from domain.config.deploy import DeploySettings, Environment
@@ -22,6 +21,7 @@ from domain.config.sections import Linter
 from domain.deployments.deployment import DeployAccesses
 from domain.errors import ConfigurationError, ForgeError
 from domain.review.avoidance import MEMORY_DAYS
+from github.host import GitHubHost
 from memory import findings
 from memory.deliveries import notice_targets
 from memory.repositories import configurations

@@ -11,12 +11,12 @@ from bot.doctor import Diagnosis, fail, ok
 from bot.doctor.configured import check_deployments, check_detectors, check_linters, check_notices
 from bot.doctor.machine import check_database, check_disk, check_port
 from bot.doctor.services import check_github, check_models
-from bot.github.host import GitHubHost
-from bot.github.limits import InMemoryLimits
-from bot.github.registration import load_permissions
 from bot.settings import Settings, load
 from bot.version import VERSION
 from domain.errors import ForgeError
+from github.host import GitHubHost
+from github.limits import InMemoryLimits
+from github.registration import load_permissions
 
 
 async def diagnose(*, ask: bool = False) -> AsyncGenerator[Diagnosis]:

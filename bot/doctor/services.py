@@ -12,14 +12,14 @@ import httpx2
 from agents.llm.client import try_model
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.llm.prices import FallbackPrice
-from bot.addresses import load_trusted
 from bot.doctor import Diagnosis, fail, ok, warn
-from bot.github.host import GitHubHost
-from bot.github.payloads.apps import HookShown
 from bot.settings import ADD_MODEL, WITHOUT_MODEL, Settings, is_without_model
 from domain.errors import CodeHostError, ForgeError, Unavailable
 from domain.github.installations import DeliveryAttempt
 from domain.money import FREE, MICRO, Usage, format_usd
+from github.addresses import load_trusted
+from github.host import GitHubHost
+from github.payloads.apps import HookShown
 
 _MAX_SKEW = timedelta(seconds=60)
 """GitHub refuses an App's token that was issued in the future."""

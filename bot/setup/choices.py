@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from bot.addresses import is_loopback
-from bot.github.registration import GITHUB, LONGEST_NAME, RegisteredApp, WrongAddress, find_api_url, parse_origin
+from github.addresses import is_loopback
+from github.registration import GITHUB, LONGEST_NAME, RegisteredApp, WrongAddress, find_api_url, parse_origin
 
 AFTERWARDS = "/?set-up=done"
 """Forge's own page that the last page of the set-up leads to."""

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from bot.addresses import find_host_name, is_loopback, is_named
 from bot.pages import Denied
 from domain.ports import Clock
+from github.addresses import find_host_name, is_loopback, is_named
 
 LIFETIME = timedelta(minutes=30)
 """How long a token, a state and an idle browser count."""

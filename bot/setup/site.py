@@ -24,7 +24,6 @@ from bot.doctor import Diagnosis, PartState, fail
 from bot.doctor.doctor import diagnose
 from bot.doctor.machine import check_sandbox
 from bot.doctor.services import check_model
-from bot.github.registration import NotRegistered, RegisteredApp, build_address, build_manifest, exchange_code
 from bot.health import ALIVE
 from bot.listener import HeldPort, listen
 from bot.pages import Denied, make_templates, read_fields
@@ -35,6 +34,7 @@ from bot.setup.guard import LIFETIME, SetupGuard
 from domain.errors import ConfigurationError
 from domain.ports import Clock
 from domain.text.redaction import PROCESS_REDACTOR
+from github.registration import NotRegistered, RegisteredApp, build_address, build_manifest, exchange_code
 
 log = structlog.get_logger(__name__)
 

@@ -39,10 +39,10 @@ _CONSERVATIVE: Values = {"preset": Preset.conservative.value}
 
 
 class FileHost(Protocol):
-    """The part of the code host that is needed here."""
+    """The part of the host that is needed here."""
 
     async def file_content(self, repository: RepositoryRef, path: str, ref: str | None = None) -> bytes | None:
-        """As ``CodeHost.file_content``."""
+        """As :meth:`github.contents.GitHubContents.file_content`."""
         ...
 
 

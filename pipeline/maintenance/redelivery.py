@@ -9,8 +9,9 @@ import structlog
 
 from domain.errors import Forbidden, ForgeError, NotFound, Unprocessable
 from domain.github.installations import DeliveryAttempt
-from domain.ports import Clock, DeliveryLog
+from domain.ports import Clock
 from domain.value import new_id
+from github.host import GitHubDeliveries
 from memory.db.engine import Database
 from memory.deliveries import deliveries, redelivery
 from memory.deliveries.redelivery import LogLease
@@ -45,7 +46,7 @@ class Redelivery:
     def __init__(
         self,
         database: Database,
-        delivery_log: DeliveryLog,
+        delivery_log: GitHubDeliveries,
         clock: Clock,
         app_id: int,
         *,

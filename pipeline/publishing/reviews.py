@@ -8,13 +8,13 @@ import structlog
 
 from domain.errors import Behind, NotFound, Unprocessable
 from domain.github.pull_requests import DraftReview, InlineComment, ReviewEvent
-from domain.ports import CodeHost
 from domain.review.findings import Finding, Severity
 from domain.review.review import Remark, Review, group_remarks
 from domain.runs.run import RepositoryRef, Run
 from domain.text.escaping import Markers
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
+from github.host import GitHubHost
 from memory import findings
 from memory.process import halts
 from memory.runs import outbox
@@ -50,7 +50,7 @@ class SinglePosted(Value):
 
 
 async def post_single_review(
-    host: CodeHost, repository: RepositoryRef, number: int, review: Review, most: int, event: ReviewEvent
+    host: GitHubHost, repository: RepositoryRef, number: int, review: Review, most: int, event: ReviewEvent
 ) -> SinglePosted:
     """Post the review of a head, or bring the text of the one that is there up to date.
 
@@ -76,7 +76,7 @@ async def post_single_review(
 
 
 async def _filter_named(
-    host: CodeHost, repository: RepositoryRef, number: int, reviews: Sequence[int], review: Review
+    host: GitHubHost, repository: RepositoryRef, number: int, reviews: Sequence[int], review: Review
 ) -> list[Finding]:
     """The findings that have a comment in these reviews."""
     bodies: list[str] = []
@@ -98,7 +98,7 @@ def _render_body(review: Review, named: Sequence[Finding], before: int, marker: 
 class _SinglePost:
     """One review on its way to GitHub."""
 
-    host: CodeHost
+    host: GitHubHost
     repository: RepositoryRef
     number: int
     review: Review

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.app import Patience
-from bot.github.pacing import Write
+from github.pacing import Write
 from pipeline.durable.journal import Call, run_durable_step
 from safety.github_limits import PER_HOUR, PER_MINUTE
 from simulator import Simulator, User

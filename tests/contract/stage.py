@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from bot.github.host import GitHubHost
-from bot.github.limits import InMemoryLimits
-from bot.github.settings import GitHubSettings
 from domain.runs.run import RepositoryRef
+from github.host import GitHubHost
+from github.limits import InMemoryLimits
+from github.settings import GitHubSettings
 from simulator.server import Simulator
 from simulator.state import Installation, PullRequest, Repository
 from simulator.user import User

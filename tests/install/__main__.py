@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bot.github.registration import load_permissions
+from github.registration import load_permissions
 from simulator import Simulator
 from tests.install import docker_way, kubernetes_way, machine, network, plain_way, systemd_way
 from tests.install.known import APP_ID, BLOCKS, Way

@@ -16,8 +16,8 @@ from rich.console import Console
 from bot.cli import doctor
 from bot.doctor import PartState
 from bot.doctor.services import compare_clocks
-from bot.github.registration import load_permissions
 from bot.health import ALIVE
+from github.registration import load_permissions
 from memory.db.engine import Database
 from memory.repositories import configurations
 from memory.repositories.configurations import ConfigurationScope

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, text
 
-from bot.github.registration import load_permissions
+from github.registration import load_permissions
 from memory.db.tables.deliveries import DeliveryRow
 from simulator.state import Issue, PullRequest, Repository
 from tests.databases import create_database, drop_database

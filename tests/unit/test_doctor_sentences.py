@@ -10,8 +10,8 @@ from agents.llm.scripted import ScriptedModel
 from bot.doctor import Diagnosis, PartState
 from bot.doctor.machine import judge_levels
 from bot.doctor.services import check_deliveries, check_hook, check_installations, check_model
-from bot.github.payloads.apps import HookShown
 from domain.github.installations import DeliveryAttempt
+from github.payloads.apps import HookShown
 from workspace.sandbox.probes import ATTACKS
 from workspace.sandbox.sandbox import Attack, SandboxLevel
 

@@ -10,11 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
-from bot.addresses import is_loopback
 from bot.clock import SystemClock
-from bot.github.host import PersonalHost
-from bot.github.limits import InMemoryLimits
-from bot.github.settings import PersonalAccess
 from bot.setting_sources import provider_secrets
 from domain.errors import (
     CodeAccessError,
@@ -30,6 +26,10 @@ from domain.errors import (
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import RepositoryRef
 from domain.text.redaction import PROCESS_REDACTOR
+from github.addresses import is_loopback
+from github.host import PersonalHost
+from github.limits import InMemoryLimits
+from github.settings import PersonalAccess
 from workspace.git import TooLarge, Unrelated
 
 _PATH = re.compile(r"/([A-Za-z0-9][A-Za-z0-9-]*)/([\w.-]+)/(pull|issues)/([1-9]\d{0,9})(?:/.*)?", re.ASCII)

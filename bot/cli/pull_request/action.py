@@ -18,7 +18,6 @@ from bot.cli.pull_request.access import PullRequestAddress, find_pull_request, i
 from bot.cli.pull_request.command import PostingOptions, build_reading, describe_posted, post
 from bot.cli.pull_request.examination import Examined, open_examination, review_pull_request
 from bot.cli.review_output import print_result
-from bot.github.host import PersonalHost
 from bot.tool_folders import load_tool_folders
 from domain.errors import ConfigurationError, Forbidden, ForgeError, NotFound, Unprocessable
 from domain.paths import escape_unprintable
@@ -26,6 +25,7 @@ from domain.review.findings import Finding, Severity
 from domain.review.review import Decision, Review
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
+from github.host import PersonalHost
 from messages import single_review as texts
 from messages.review import render_annotation, render_excluded
 

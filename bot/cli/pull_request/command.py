@@ -9,12 +9,12 @@ from bot.cli.local_review import Format
 from bot.cli.pull_request.access import PullRequestAddress, find_pull_request, open_host, parse_address
 from bot.cli.pull_request.examination import Examined, open_examination, review_pull_request
 from bot.cli.review_output import print_result
-from bot.github.host import PersonalHost
 from bot.settings import load_environment
 from bot.tool_folders import load_tool_folders
 from domain.errors import ForgeError
 from domain.github.pull_requests import ReviewEvent
 from domain.review.review import Decision, Review
+from github.host import PersonalHost
 from messages.single_review import NO_CHECK
 from pipeline.publishing.reviews import SinglePosted, post_single_review
 from pipeline.review.single_reading import SingleReading

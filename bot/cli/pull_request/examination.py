@@ -11,13 +11,13 @@ from agents.review import reviewer
 from agents.review.checks.credentials import add_transient_commits
 from agents.review.layers import apply_path_filters
 from agents.toolbox import Toolbox
-from bot.github.host import PersonalHost
 from domain.github.pull_requests import PullRequest
 from domain.review.changes import Change
 from domain.review.findings import Finding
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef
 from domain.value import make_finding_id
+from github.host import PersonalHost
 from pipeline.checkout import find_base
 from pipeline.config import parsing
 from pipeline.review.single_reading import SingleReading

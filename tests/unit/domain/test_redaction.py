@@ -276,7 +276,7 @@ def test_a_review_guesses_in_every_language() -> None:
     assert all(scan(path, list(enumerate(lines, 1)), []) for path in PLACES)
 
 
-@pytest.mark.parametrize("folder", ["domain", "pipeline", "bot", "safety", "memory"])
+@pytest.mark.parametrize("folder", ["domain", "pipeline", "bot", "github", "safety", "memory"])
 def test_ordinary_code_is_left_alone(folder: str) -> None:
     root = Path(__file__).parents[3]
     for file in sorted((root / folder).rglob("*.py")):

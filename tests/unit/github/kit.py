@@ -13,11 +13,11 @@ import respx.models
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from bot.github.host import GitHubHost
-from bot.github.limits import InMemoryLimits, LimitStore
-from bot.github.pacing import InMemoryBudget
-from bot.github.settings import GitHubSettings
 from domain.runs.run import RepositoryRef
+from github.host import GitHubHost
+from github.limits import InMemoryLimits, LimitStore
+from github.pacing import InMemoryBudget
+from github.settings import GitHubSettings
 
 API = "https://api.github.com"
 PUBLIC = "140.82.121.6"

@@ -4,8 +4,8 @@ import httpx
 import pytest
 import respx
 
-from bot.github.transport import choose_address
 from domain.errors import NotFound, Unavailable
+from github.transport import choose_address
 from tests.unit.github.kit import API, HEAD, PUBLIC, REPO, Kit, in_turn
 
 RUNS = "/repos/acme/app/actions/runs"

@@ -6,10 +6,10 @@ import httpx
 import jwt
 import pytest
 
-from bot.github.host import GitHubHost
-from bot.github.limits import InMemoryLimits
-from bot.github.settings import GitHubSettings
 from domain.errors import NotFound, RateLimited, Unavailable
+from github.host import GitHubHost
+from github.limits import InMemoryLimits
+from github.settings import GitHubSettings
 from tests.unit.github.kit import API, PEM, PUBLIC_PEM, Kit, MovableClock, Sleeps
 
 LOG = "/app/hook/deliveries"

@@ -6,8 +6,8 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from bot.github.request import find_graphql_address
 from domain.errors import Forbidden, ForgeError, NotFound, RateLimited, Unavailable, Unprocessable
+from github.request import find_graphql_address
 from tests.unit.github.kit import REPO, Kit, in_turn
 
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from bot.github.limits import Limit, find_limit, next_block, next_wait
-from bot.github.transport import Answer
 from domain.errors import Forbidden, RateLimited
+from github.limits import Limit, find_limit, next_block, next_wait
+from github.transport import Answer
 from memory.process.rate_limits import RateLimitPause
 from tests.unit.github.kit import OTHER_INSTALLATION, REPO, Kit, in_turn, pull
 

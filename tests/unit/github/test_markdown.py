@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.github.check_runs import shorten, shorten_bytes, shorten_plain
+from github.check_runs import shorten, shorten_bytes, shorten_plain
 
 NOTE = "*Shortened: GitHub shows no more than 2,000 characters here.*"
 

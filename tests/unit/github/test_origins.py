@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.github.registration import WrongAddress, parse_origin
+from github.registration import WrongAddress, parse_origin
 
 
 @pytest.mark.parametrize(

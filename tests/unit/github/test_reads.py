@@ -5,9 +5,9 @@ import asyncio
 import httpx
 import pytest
 
-from bot.github.client import EtagCache
-from bot.github.transport import Answer
 from domain.errors import CodeHostError, NotFound, Unavailable, Unprocessable
+from github.client import EtagCache
+from github.transport import Answer
 from tests.unit.github.kit import API, OTHER_INSTALLATION, REPO, Kit, in_turn, pull
 
 PULL = "/repos/acme/app/pulls/1"

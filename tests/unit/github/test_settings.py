@@ -2,8 +2,8 @@
 
 import pytest
 
-from bot.github.settings import GitHubSettings
 from domain.errors import ConfigurationError
+from github.settings import GitHubSettings
 from tests.unit.github.kit import PEM
 
 WEB = "https://github.com"

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 import httpx
 import pytest
 
-from bot.github.pacing import Write, WriteLanes
 from domain.errors import LeftOut, NotFound, RateLimited, Unavailable, Unprocessable
 from domain.github.pull_requests import DraftReview, InlineComment
+from github.pacing import Write, WriteLanes
 from safety.github_limits import (
     CONTENT_BURST,
     CONTENT_INTERVAL,

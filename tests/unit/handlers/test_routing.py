@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.github.registration import load_manifest
 from domain.commands import EndInstallation, EndPullRequest, Ignored, Repeat, ReviewCheckedHead, ReviewPullRequest
 from domain.runs.run import Trigger
+from github.registration import load_manifest
 from handlers import EVENTS, translate
 from tests.unit.handlers.examples import APP_ID, EXAMPLES, WRONG
 

@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from bot.addresses import Resolve
 from bot.outbound import LIMITS, Allowance, OutboundClient, OutboundLimits
+from github.addresses import Resolve
 
 Write = Callable[[asyncio.StreamWriter], Awaitable[None]]
 LOCAL = Allowance.parse("127.0.0.0/8, ::1")

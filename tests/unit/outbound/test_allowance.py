@@ -2,8 +2,8 @@
 
 import pytest
 
-from bot.addresses import Reach, classify, unwrap
 from bot.outbound import NOTHING, Allowance
+from github.addresses import Reach, classify, unwrap
 
 INTERNET = ["1.1.1.1", "140.82.121.4", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "2a00:1450:4001::1"]
 WRAPPED_INTERNET = ["::ffff:1.1.1.1", "2002:101:101::", "64:ff9b::101:101"]

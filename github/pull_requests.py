@@ -6,20 +6,19 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from bot.github.client import quote_segment
-from bot.github.errors import bad_answer
-from bot.github.merging import GitHubMerging
-from bot.github.payloads.parsing import Created, parse
-from bot.github.payloads.pulls import ActivityShown, BranchTip, CommitShown, ListedPull, PullShown
-from bot.github.request import Document
 from domain.errors import CodeHostError, Forbidden, NotFound, Unprocessable
 from domain.github.commits import Commit, Push
 from domain.github.conversation import CommentEdit
 from domain.github.installations import RepositoryTraits
 from domain.github.pull_requests import Branch, DraftReview, InlineComment, MergedPull, PullRequest
-from domain.ports import PullRequests
 from domain.runs.run import RepositoryRef
 from domain.value import Value
+from github.client import quote_segment
+from github.errors import bad_answer
+from github.merging import GitHubMerging
+from github.payloads.parsing import Created, parse
+from github.payloads.pulls import ActivityShown, BranchTip, CommitShown, ListedPull, PullShown
+from github.request import Document
 
 _PERIODS = {"day": 1, "week": 7, "month": 28}  # of the list of activities: its name, and how many days it surely has
 _NO_DRAFTS = "draft pull requests are not supported"  # private repositories without a paid plan
@@ -54,17 +53,29 @@ class _ReadyAnswer(Value):
     done: _Payload
 
 
-class GitHubPullRequests(GitHubMerging, PullRequests):
+class GitHubPullRequests(GitHubMerging):
     """Opens pull requests as an installation of the App, and keeps them up to date."""
 
     async def default_branch(self, repository: RepositoryRef) -> Branch:
+        """The branch that changes are proposed to.
+
+        :raises NotFound: the repository is gone, or has no commit yet.
+        """
         return await self.branch(repository, (await self.home(repository)).default_branch)
 
     async def branch(self, repository: RepositoryRef, name: str) -> Branch:
+        """A branch as it is now.
+
+        :raises NotFound: there is none of this name.
+        """
         purpose = f"read the branch {name} of {repository.full_name}"
         return (await self._get(BranchTip, repository, f"branches/{quote_segment(name)}", purpose)).to_domain()
 
     async def traits(self, repository: RepositoryRef) -> RepositoryTraits:
+        """What GitHub says about a repository as a whole.
+
+        :raises NotFound: it is gone, or its name belongs to another one now.
+        """
         home = await self.home(repository)
         try:
             await self.default_branch(repository)
@@ -80,7 +91,10 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         )
 
     async def find_pull_request(self, repository: RepositoryRef, head_branch: str) -> PullRequest | None:
-        """GitHub ignores a filter that it does not understand, so this filters again."""
+        """The open pull request from this branch of the repository itself, whoever opened it; of several the oldest.
+
+        GitHub ignores a filter that it does not understand, so this filters again.
+        """
         purpose = f"look for a pull request from {head_branch} of {repository.full_name}"
         owner = (await self.home(repository)).owner.login  # the filter does not know former names
         query = {"state": "open", "head": f"{owner}:{head_branch}"}
@@ -92,7 +106,10 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         return pull if pull.is_open else None
 
     async def find_merged_pull(self, repository: RepositoryRef, sha: str) -> MergedPull | None:
-        """GitHub names the pull requests of a commit of the default branch by which it came there."""
+        """The merged pull request that brought a commit into its branch; None if it was pushed directly.
+
+        GitHub names the pull requests of a commit of the default branch by which it came there.
+        """
         purpose = f"find the pull request that brought {sha[:7]} into {repository.full_name}"
         try:
             listed = await self._list(ListedPull, repository, f"commits/{quote_segment(sha)}/pulls", purpose)
@@ -105,6 +122,12 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
     async def open_pull_request(
         self, repository: RepositoryRef, head_branch: str, base_branch: str, title: str, body: str, draft: bool
     ) -> PullRequest:
+        """Propose a branch of the repository itself. Where GitHub offers no drafts it becomes a plain pull request.
+
+        :param title: at most 256 characters.
+        :param body: at most 65,536 characters.
+        :raises Unprocessable: there is an open one already, a branch is missing, nothing differs, a text is too long.
+        """
         wanted: dict[str, JsonValue] = {"title": title, "head": head_branch, "base": base_branch, "body": body}
         try:
             return await self._open(repository, {**wanted, "draft": draft})
@@ -116,7 +139,14 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
     async def mark_ready(
         self, repository: RepositoryRef, number: int, body: str | None = None, said: CommentEdit | None = None
     ) -> bool:
-        """Only GraphQL can, and the App needs to write contents for it: https://github.com/cli/cli/issues/8910"""
+        """Make a draft a plain pull request, describe it anew and edit a comment, all in one write.
+
+        One that is no draft is only described. Only GraphQL can, and the App needs to write contents for it:
+        https://github.com/cli/cli/issues/8910
+
+        :param body: at most 65,536 characters; None leaves what is there.
+        :returns: whether the comment was edited: never one that is gone, and only of a draft.
+        """
         pull = await self.read_pull(repository, number)
         if not pull.draft:
             if body is not None:
@@ -155,6 +185,7 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
             return None
 
     async def update_pull_request(self, repository: RepositoryRef, number: int, title: str, body: str) -> None:
+        """Replace the title and description; the limits are those of ``open_pull_request``."""
         purpose = f"update pull request {repository.full_name}#{number}"
         wanted: JsonValue = {"title": title, "body": body}
         await self._send(repository, "PATCH", f"pulls/{number}", purpose, wanted)
@@ -170,11 +201,18 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         return (await self.read_pull(repository, number)).to_domain()
 
     async def pull_commits(self, repository: RepositoryRef, number: int) -> Sequence[Commit]:
+        """The commits of a pull request, oldest first; at most :data:`domain.github.commits.MOST_COMMITS`."""
         purpose = f"list the commits of {repository.full_name}#{number}"
         listed = await self._list(CommitShown, repository, f"pulls/{number}/commits", purpose)
         return [item.to_domain() for item in listed]
 
     async def pushes_to(self, repository: RepositoryRef, branch: str, age: timedelta | None = None) -> Sequence[Push]:
+        """Who moved a branch of the repository when, newest first.
+
+        Nothing where GitHub keeps no such list, or does not show it.
+
+        :param age: how far back, at least; None: all.
+        """
         purpose = f"list who pushed to a branch of {repository.full_name}"
         query = {"ref": f"refs/heads/{branch}"}
         period = next((name for name, days in _PERIODS.items() if age is not None and age < timedelta(days=days)), None)
@@ -188,7 +226,10 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         return [push for push in found if push is not None]
 
     async def open_pull_requests(self, repository: RepositoryRef, head_sha: str) -> Sequence[PullRequest]:
-        """Asks for the commit's pull requests, then searches all open ones, because GitHub leaves out forks there."""
+        """Open pull requests with this head, also from forks.
+
+        Asks for the commit's pull requests, then searches all open ones, because GitHub leaves out forks there.
+        """
         numbers = await self._numbers_by_commit(repository, head_sha) or await self._numbers_by_scan(
             repository, head_sha
         )
@@ -196,10 +237,12 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         return [pull for pull in pulls if pull.is_open and pull.head_sha == head_sha]
 
     async def find_review(self, repository: RepositoryRef, number: int, marker: str) -> int | None:
+        """The id of the App's own review whose body holds ``marker``."""
         found = await self.own_reviews(repository, number, marker)
         return found[0].id if found else None
 
     async def create_review(self, repository: RepositoryRef, number: int, review: DraftReview) -> int:
+        """Create the review; raises ``Unprocessable`` if GitHub refuses any of its positions, or what it is to be."""
         purpose = f"post the review on {repository.full_name}#{number}"
         body: JsonValue = {
             "commit_id": review.head_sha,
@@ -210,10 +253,18 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         return (await self._write(Created, repository, "POST", f"pulls/{number}/reviews", purpose, body)).id
 
     async def review_body(self, repository: RepositoryRef, number: int, review_id: int) -> str:
+        """What a review says, apart from its comments.
+
+        :raises NotFound: there is none.
+        """
         purpose = f"read the review on {repository.full_name}#{number}"
         return (await self._get(_Review, repository, f"pulls/{number}/reviews/{review_id}", purpose)).body or ""
 
     async def edit_review(self, repository: RepositoryRef, number: int, review_id: int, body: str) -> None:
+        """Change the body of a review of the own account.
+
+        :raises NotFound: there is none.
+        """
         purpose = f"edit the review on {repository.full_name}#{number}"
         await self._send(repository, "PUT", f"pulls/{number}/reviews/{review_id}", purpose, {"body": body})
 

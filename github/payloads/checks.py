@@ -1,9 +1,9 @@
 """Check runs, statuses and workflow runs, as GitHub shows them: the App's own, and those that fail."""
 
-from bot.github.payloads.parsing import AccountShown
 from domain.github.checks import RED, CheckRunRef, FailingCheck, WorkflowRun
 from domain.github.commits import AN_APP
 from domain.value import Value
+from github.payloads.parsing import AccountShown
 
 
 class CheckRunShown(Value):

@@ -4,8 +4,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from bot.github.errors import bad_answer
 from domain.value import Value
+from github.errors import bad_answer
 
 Shape = TypeVar("Shape", bound=BaseModel)
 

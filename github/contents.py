@@ -7,15 +7,15 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from bot.github.client import quote_segment, repository_path, require_same
-from bot.github.conversation import GitHubConversation
-from bot.github.errors import bad_answer
-from bot.github.payloads.parsing import RepositoryShown, parse
 from domain.errors import Forbidden, NotFound
 from domain.github.commits import CommitDraft, FileToCommit, MadeCommit
 from domain.github.pull_requests import DependencyChange, Vulnerability
 from domain.runs.run import RepositoryRef
 from domain.value import Value
+from github.client import quote_segment, repository_path, require_same
+from github.conversation import GitHubConversation
+from github.errors import bad_answer
+from github.payloads.parsing import RepositoryShown, parse
 
 
 class FileShown(Value):
@@ -32,7 +32,10 @@ class GitHubContents(GitHubConversation):
     """Reads contents as an installation of the App sees them."""
 
     async def file_content(self, repository: RepositoryRef, path: str, ref: str | None = None) -> bytes | None:
-        """:raises NotFound: the repository itself is not visible (any more), or has no such ``ref``."""
+        """A file at ``ref`` (default: the default branch); None if there is none.
+
+        :raises NotFound: the repository itself is not visible (any more), or has no such ``ref``.
+        """
         purpose = f"read {path} of {repository.full_name}"
         address = f"{repository_path(repository)}/contents/{'/'.join(map(quote_segment, path.split('/')))}"
         query = {"ref": ref} if ref is not None else None
@@ -50,6 +53,7 @@ class GitHubContents(GitHubConversation):
     async def dependency_changes(
         self, repository: RepositoryRef, base_sha: str, head_sha: str
     ) -> Sequence[DependencyChange] | None:
+        """GitHub's dependency comparison; None where the repository has no dependency graph."""
         purpose = f"compare the dependencies of {repository.full_name}"
         span = f"{quote_segment(base_sha)}...{quote_segment(head_sha)}"
         try:
@@ -113,6 +117,7 @@ class GitHubCommits(GitHubConversation):
     """
 
     async def create_commit(self, repository: RepositoryRef, draft: CommitDraft) -> MadeCommit:
+        """Make a commit in the App's own name, to which nothing points yet. GitHub signs it."""
         entries: list[JsonValue] = [await self._describe_entry(repository, each) for each in draft.files]
         purpose, parents = f"commit to {repository.full_name}", list[JsonValue](draft.parents)
         wanted: JsonValue = {"base_tree": draft.onto, "tree": entries}

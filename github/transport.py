@@ -8,8 +8,8 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
-from bot.addresses import Reach, Resolve, classify, load_trusted, resolve_host, unwrap
 from domain.errors import Unavailable
+from github.addresses import Reach, Resolve, classify, load_trusted, resolve_host, unwrap
 
 
 def choose_address(addresses: Collection[str], of_api: Collection[str]) -> str | None:

@@ -23,16 +23,16 @@ from gidgethub.abc import GitHubAPI
 from gidgethub.sansio import decipher_response
 from pydantic import AwareDatetime, Field, JsonValue
 
-from bot.github.errors import bad_answer, quote, to_error
-from bot.github.limits import Limit, LimitGate, find_limit, find_rate, graphql_limit
-from bot.github.pacing import Sleep, retry_read
-from bot.github.payloads.parsing import parse
-from bot.github.settings import GitHubSettings, rsa_key
-from bot.github.transport import Answer, Call, Transport
 from domain.errors import CodeHostError, Forbidden, NotFound, Unavailable, Unprocessable
 from domain.ports import Clock
 from domain.text.redaction import PROCESS_REDACTOR
 from domain.value import Value
+from github.errors import bad_answer, quote, to_error
+from github.limits import Limit, LimitGate, find_limit, find_rate, graphql_limit
+from github.pacing import Sleep, retry_read
+from github.payloads.parsing import parse
+from github.settings import GitHubSettings, rsa_key
+from github.transport import Answer, Call, Transport
 
 _KINDS: dict[str, type[CodeHostError]] = {
     "NOT_FOUND": NotFound,

@@ -8,10 +8,10 @@ from typing import Protocol
 
 from gidgethub.sansio import RateLimit
 
-from bot.github.errors import error_codes, error_message
-from bot.github.transport import Answer
 from domain.errors import RateLimited
 from domain.ports import Clock
+from github.errors import error_codes, error_message
+from github.transport import Answer
 from memory.db.engine import Database
 from memory.process import rate_limits
 from memory.process.rate_limits import RateLimitPause

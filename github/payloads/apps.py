@@ -4,9 +4,9 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
-from bot.github.payloads.parsing import AccountShown
 from domain.github.installations import DeliveryAttempt
 from domain.value import Value
+from github.payloads.parsing import AccountShown
 
 
 class AppShown(Value):

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import cast
 
-from bot.github.transport import Answer
 from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized, Unavailable, Unprocessable
+from github.transport import Answer
 
 MAX_QUOTED = 500  # characters of GitHub's own words
 

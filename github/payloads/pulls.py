@@ -5,11 +5,11 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
-from bot.github.payloads.parsing import GHOST_ID, GHOST_LOGIN, AccountShown, RepositoryShown
 from domain.github.commits import Commit, Push, Pusher
 from domain.github.pull_requests import Branch, MergeMethod, PullRequest, ReportedCheck, RequiredCheck
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
+from github.payloads.parsing import GHOST_ID, GHOST_LOGIN, AccountShown, RepositoryShown
 
 
 class BranchTip(Value):

@@ -8,8 +8,8 @@ import httpx2
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from bot.addresses import Resolve, is_loopback, resolve_host
 from domain.errors import ConfigurationError
+from github.addresses import Resolve, is_loopback, resolve_host
 
 _ADDRESSES = (
     "Leave FORGE_GITHUB_API_URL and FORGE_GITHUB_WEB_URL unset for github.com; for an Enterprise Server set "

@@ -9,10 +9,13 @@ from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue
 
-from bot.github.errors import bad_answer, to_error
-from bot.github.limits import LimitGate, LimitStore
-from bot.github.pacing import Budget, InMemoryBudget, Sleep, Write, WriteLanes, retry_read
-from bot.github.request import (
+from domain.errors import Forbidden, NotFound, Unauthorized, Unavailable
+from domain.ports import Clock
+from domain.runs.run import RepositoryRef
+from github.errors import bad_answer, to_error
+from github.limits import LimitGate, LimitStore
+from github.pacing import Budget, InMemoryBudget, Sleep, Write, WriteLanes, retry_read
+from github.request import (
     APP,
     NO_BODY,
     AppSignature,
@@ -25,11 +28,8 @@ from bot.github.request import (
     Tokens,
     decipher,
 )
-from bot.github.settings import GitHubSettings, PersonalAccess
-from bot.github.transport import Answer, Tail, Transport
-from domain.errors import Forbidden, NotFound, Unauthorized, Unavailable
-from domain.ports import Clock
-from domain.runs.run import RepositoryRef
+from github.settings import GitHubSettings, PersonalAccess
+from github.transport import Answer, Tail, Transport
 from safety.github_limits import is_looking_on
 
 MAX_ENTRIES = 500

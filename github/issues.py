@@ -7,16 +7,15 @@ from typing import Literal
 from pydantic import AwareDatetime, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
-from bot.github.client import Client
-from bot.github.conversation import GitHubConversation
-from bot.github.payloads.parsing import GHOST_ID, GHOST_LOGIN, AccountShown, parse
-from bot.github.request import Document
 from domain.errors import NotFound, Unavailable
 from domain.github.conversation import Issue, IssueComment, TextEdit, digest_wording
-from domain.ports import Issues
 from domain.runs.run import RepositoryRef
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
+from github.client import Client
+from github.conversation import GitHubConversation
+from github.payloads.parsing import GHOST_ID, GHOST_LOGIN, AccountShown, parse
+from github.request import Document
 
 _MOST_TEXTS = 50  # in one question
 _WHO = "{ __typename ... on User { databaseId } ... on Bot { databaseId } }"
@@ -138,27 +137,50 @@ async def _ask(client: Client, repository: RepositoryRef, ids: Sequence[str], af
     return [each for each in shown if each is not None]
 
 
-class GitHubIssues(GitHubConversation, Issues):
+class GitHubIssues(GitHubConversation):
     """Reads and opens issues as an installation of the App."""
 
     async def issue(self, repository: RepositoryRef, number: int) -> Issue:
+        """An issue or pull request.
+
+        :raises NotFound: there is none, or it was transferred to another repository.
+        """
         purpose = f"read issue {repository.full_name}#{number}"
         shown = await self._get(IssueShown, repository, f"issues/{number}", purpose)
         await self._require_here(repository, number, [shown.url])
         return shown.to_domain()
 
     async def issue_comments(self, repository: RepositoryRef, number: int) -> Sequence[IssueComment]:
-        """GitHub lists them by ascending id: https://docs.github.com/rest/issues/comments#list-issue-comments"""
+        """All comments below an issue or pull request, oldest first.
+
+        GitHub lists them by ascending id: https://docs.github.com/rest/issues/comments#list-issue-comments
+        They are read up to 5,000, twice what GitHub lets people write below one.
+
+        :raises NotFound: there is no such issue, or it was transferred to another repository.
+        :raises Unavailable: not all of them could be read, or there are more.
+        """
         purpose = f"read the comments of {repository.full_name}#{number}"
         shown = await self._list(IssueCommentShown, repository, f"issues/{number}/comments", purpose)
         await self._require_here(repository, number, (one.issue_url for one in shown))
         return [one.to_domain() for one in shown]
 
     async def text_edits(self, repository: RepositoryRef, texts: Collection[str]) -> Mapping[str, Collection[TextEdit]]:
+        """Who edited issues with their titles, titles of pull requests, comments of any kind, and bodies of reviews.
+
+        One that nobody edited may be missing.
+
+        :param texts: their node ids, by which the answer is ordered as well.
+        :raises Unavailable: not all of them could be read.
+        """
         return await read_edits(self._client, repository, texts)
 
     async def find_own_issue(self, repository: RepositoryRef, marker: str, since: datetime) -> int | None:
-        """GitHub's ``since`` is about the last change, which comes after the beginning."""
+        """The number of the issue that the App itself opened and whose body holds ``marker``; of several the oldest.
+
+        GitHub's ``since`` is about the last change, which comes after the beginning.
+
+        :param since: when it was opened, or earlier.
+        """
         purpose = f"look for Forge's issue in {repository.full_name}"
         own = await self.own_account(repository)
         query = {
@@ -173,6 +195,14 @@ class GitHubIssues(GitHubConversation, Issues):
         return next((one.number for one in mine if marker in (one.body or "")), None)
 
     async def create_issue(self, repository: RepositoryRef, title: str, body: str, labels: Sequence[str]) -> int:
+        """Open an issue; its number.
+
+        :param title: at most 256 characters.
+        :param body: at most 65,536 characters.
+        :param labels: those that are new are created.
+        :raises NotFound: the repository is gone.
+        :raises Unprocessable: the repository has no issues, or a text is too long.
+        """
         purpose = f"open an issue in {repository.full_name}"
         content: dict[str, JsonValue] = {"title": title, "body": body, "labels": [*labels]}
         return (await self._write(OpenedIssue, repository, "POST", "issues", purpose, content)).number

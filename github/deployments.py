@@ -7,17 +7,16 @@ from typing import Literal, cast
 
 from pydantic import AwareDatetime, JsonValue
 
-from bot.github.client import quote_segment, repository_path
-from bot.github.conversation import GitHubConversation
-from bot.github.errors import error_message, to_error
-from bot.github.payloads.checks import RunShown
-from bot.github.payloads.parsing import AccountShown, Created, parse
-from bot.github.transport import Tail
 from domain.errors import NotFound
 from domain.github.checks import TASK, HostDeployment, HostDeploymentState, HostDeploymentStatus, Job, WorkflowRun
-from domain.ports import Actions, Deployments
 from domain.runs.run import RepositoryRef
 from domain.value import Value
+from github.client import quote_segment, repository_path
+from github.conversation import GitHubConversation
+from github.errors import error_message, to_error
+from github.payloads.checks import RunShown
+from github.payloads.parsing import AccountShown, Created, parse
+from github.transport import Tail
 
 _BAD_STEPS = frozenset({"failure", "timed_out"})
 
@@ -48,11 +47,14 @@ class _JobShown(Value):
         )
 
 
-class GitHubActions(GitHubConversation, Actions):
+class GitHubActions(GitHubConversation):
     """Reads what workflows did as an installation of the App sees it."""
 
     async def workflow_runs(self, repository: RepositoryRef, head_sha: str) -> Sequence[WorkflowRun]:
-        """GitHub lists each run once, in its newest attempt; one that began between two pages may be listed twice."""
+        """All workflow runs on a head, newest first, each in its newest attempt.
+
+        GitHub lists each run once, in that attempt; one that began between two pages may be listed twice.
+        """
         purpose = f"read the workflow runs on {head_sha[:7]} of {repository.full_name}"
         shown = await self._list(
             RunShown, repository, "actions/runs", purpose, {"head_sha": head_sha}, key="workflow_runs"
@@ -64,6 +66,11 @@ class GitHubActions(GitHubConversation, Actions):
         return [newest[one].to_domain() for one in sorted(newest, reverse=True)]
 
     async def jobs(self, repository: RepositoryRef, run_id: int, *, every: bool = False) -> Sequence[Job]:
+        """All jobs of the newest attempt of a workflow run.
+
+        :param every: those of its earlier attempts, too.
+        :raises NotFound: there is no such run (any more).
+        """
         purpose = f"read the jobs of workflow run {run_id} of {repository.full_name}"
         query = {"filter": "all" if every else "latest"}
         return [
@@ -74,12 +81,22 @@ class GitHubActions(GitHubConversation, Actions):
         ]
 
     async def rerun_failed_jobs(self, repository: RepositoryRef, run_id: int) -> None:
-        """GitHub takes it for thirty days after a run began, and not while the run goes on."""
+        """Begin another attempt of a completed workflow run, with its failed jobs and those that need them.
+
+        GitHub takes it for thirty days after a run began, and not while the run goes on.
+
+        :raises Forbidden: the run goes on, is too old, or the App may not.
+        """
         purpose = f"run the failed jobs of workflow run {run_id} of {repository.full_name} once more"
         await self._send(repository, "POST", f"actions/runs/{run_id}/rerun-failed-jobs", purpose, {})
 
     async def job_log(self, repository: RepositoryRef, job_id: int, most: int) -> str | None:
-        """GitHub keeps logs on another host, for 90 days or as long as the repository sets."""
+        """The end of what a job printed, whole lines; None where GitHub has no log of it (any more).
+
+        GitHub keeps logs on another host, for 90 days or as long as the repository sets.
+
+        :param most: bytes at most.
+        """
         purpose = f"read the log of job {job_id} of {repository.full_name}"
         address = f"{repository_path(repository)}/actions/jobs/{job_id}/logs"
         try:
@@ -101,7 +118,7 @@ _CLOCKS_DIFFER = timedelta(minutes=5)
 _DETAILS = "return_run_details"
 
 
-class GitHubDeployments(GitHubActions, Deployments):
+class GitHubDeployments(GitHubActions):
     """Deploys as an installation of the App does it."""
 
     async def create_deployment(
@@ -116,6 +133,15 @@ class GitHubDeployments(GitHubActions, Deployments):
         required_contexts: Sequence[str],
         is_transient: bool = False,
     ) -> HostDeployment:
+        """Announce that exactly this commit is to be deployed. Nothing is merged into it.
+
+        :param is_production: people use the environment directly.
+        :param description: cut after 140 characters.
+        :param payload: with ``forge`` as the key by which it is found again.
+        :param required_contexts: names of checks that must have succeeded; empty: none.
+        :param is_transient: the environment will not exist any more at some time.
+        :raises Unprocessable: one of these did not succeed, which is named, or there is no such commit.
+        """
         purpose = f"create a deployment of {sha[:7]} of {repository.full_name} to {environment}"
         wanted: JsonValue = {
             "ref": sha,
@@ -134,6 +160,7 @@ class GitHubDeployments(GitHubActions, Deployments):
     async def find_deployment(
         self, repository: RepositoryRef, sha: str, environment: str, key: str
     ) -> HostDeployment | None:
+        """The App's own deployment of a commit whose payload has this key as ``forge``; of several the oldest."""
         purpose = f"look for Forge's deployment of {sha[:7]} of {repository.full_name} to {environment}"
         ours = (await self.own_account(repository)).id
         query = {"sha": sha, "environment": environment}
@@ -154,6 +181,14 @@ class GitHubDeployments(GitHubActions, Deployments):
         environment_url: str,
         auto_inactive: bool,
     ) -> int:
+        """Say how a deployment goes; the id of what was said.
+
+        :param description: cut after 140 characters.
+        :param log_url: empty if there is none; so is ``environment_url``.
+        :param auto_inactive: a success makes earlier ones of the environment inactive, unless that is transient or
+            production.
+        :raises NotFound: there is no such deployment (any more).
+        """
         purpose = f"say that deployment {deployment_id} of {repository.full_name} is {state}"
         wanted: JsonValue = {
             "state": state.value,
@@ -169,6 +204,10 @@ class GitHubDeployments(GitHubActions, Deployments):
     async def list_deployment_statuses(
         self, repository: RepositoryRef, deployment_id: int
     ) -> Sequence[HostDeploymentStatus]:
+        """All that was said about a deployment, newest first.
+
+        :raises NotFound: there is no such deployment (any more).
+        """
         purpose = f"read how deployment {deployment_id} of {repository.full_name} went"
         shown = {
             one.id: one
@@ -181,9 +220,16 @@ class GitHubDeployments(GitHubActions, Deployments):
     async def dispatch_workflow(
         self, repository: RepositoryRef, workflow: str, ref: str, inputs: Mapping[str, str]
     ) -> int | None:
-        """An older GitHub does not know that details can be asked for.
+        """Start a workflow; the id of its run, None where GitHub does not tell it.
 
-        It ignores the question, or refuses it, which has no effect; only then is the dispatch sent without it.
+        An older GitHub does not know that details can be asked for. It ignores the question, or refuses it, which has
+        no effect; only then is the dispatch sent without it.
+
+        :param workflow: name of its file, such as ``deploy.yml``.
+        :param ref: a branch or tag, whose file counts.
+        :param inputs: at most 25.
+        :raises NotFound: the default branch has no such workflow.
+        :raises Unprocessable: no such ref, the workflow cannot be started there, or it has other inputs.
         """
         purpose = f"start the workflow {workflow} of {repository.full_name} on {ref}"
         address = f"{repository_path(repository)}/actions/workflows/{quote_segment(workflow)}/dispatches"
@@ -201,6 +247,11 @@ class GitHubDeployments(GitHubActions, Deployments):
     async def find_dispatched_run(
         self, repository: RepositoryRef, workflow: str, key: str, since: datetime
     ) -> WorkflowRun | None:
+        """The run that somebody started and whose title has ``key``; of several the oldest. It may appear late.
+
+        :param since: when it was started, or earlier.
+        :raises NotFound: there is no such workflow.
+        """
         purpose = f"look for the run of the workflow {workflow} of {repository.full_name} for {key}"
         earliest = (since - _CLOCKS_DIFFER).astimezone(UTC)
         query = {"event": "workflow_dispatch", "created": f">={earliest:%Y-%m-%dT%H:%M:%SZ}"}
@@ -211,10 +262,19 @@ class GitHubDeployments(GitHubActions, Deployments):
         return None if oldest is None else oldest.to_domain()
 
     async def workflow_run(self, repository: RepositoryRef, run_id: int) -> WorkflowRun:
+        """A workflow run in its newest attempt.
+
+        :raises NotFound: there is none (any more).
+        """
         purpose = f"read workflow run {run_id} of {repository.full_name}"
         return (await self._get(RunShown, repository, f"actions/runs/{run_id}", purpose)).to_domain()
 
     async def cancel_workflow_run(self, repository: RepositoryRef, run_id: int) -> None:
+        """Ask GitHub to cancel a run, which takes a moment.
+
+        :raises Unprocessable: it is completed.
+        :raises NotFound: there is none (any more).
+        """
         purpose = f"cancel workflow run {run_id} of {repository.full_name}"
         await self._send(repository, "POST", f"actions/runs/{run_id}/cancel", purpose, {})
 

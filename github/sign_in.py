@@ -10,17 +10,17 @@ from urllib.parse import urlencode
 import structlog
 from pydantic import Field, SecretStr
 
-from bot.github.client import MAX_PAGES, PAGE, quote_segment
-from bot.github.errors import bad_answer, to_error
-from bot.github.limits import find_limit
-from bot.github.payloads.parsing import AccountShown, parse
-from bot.github.settings import GitHubSettings
-from bot.github.transport import Answer, Call, Transport
 from domain.errors import CodeHostError, Forbidden, NotAllowed, NotFound, Unavailable
 from domain.ports import Clock
 from domain.runs.run import RepositoryRef
 from domain.text.redaction import PROCESS_REDACTOR
 from domain.value import Value
+from github.client import MAX_PAGES, PAGE, quote_segment
+from github.errors import bad_answer, to_error
+from github.limits import find_limit
+from github.payloads.parsing import AccountShown, parse
+from github.settings import GitHubSettings
+from github.transport import Answer, Call, Transport
 
 log = structlog.get_logger(__name__)
 

@@ -1,4 +1,4 @@
-"""GitHub as the domain's ``CodeHost``, for the App and for a person's token: each method reads or changes one thing."""
+"""GitHub, as far as Forge needs it, for the App and for a person's token: each method reads or changes one thing."""
 
 import asyncio
 import base64
@@ -8,16 +8,22 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field
 
-from bot.github.check_runs import GitHubCheckRuns, GitHubFailingChecks
-from bot.github.client import PAGE, Client, Stop, never_stop, quote_segment
-from bot.github.contents import GitHubCommits, GitHubContents
-from bot.github.conversation import GitHubConversation
-from bot.github.deployments import GitHubDeployments
-from bot.github.errors import bad_answer
-from bot.github.issues import GitHubIssues, IssueShown
-from bot.github.limits import LimitStore
-from bot.github.pacing import Budget, Sleep
-from bot.github.payloads.apps import (
+from domain.errors import NotFound
+from domain.github.commits import Signature
+from domain.github.installations import AttemptsPage, InstallationState, find_missing
+from domain.ports import Clock
+from domain.runs.run import RepositoryRef
+from domain.value import Value
+from github.check_runs import GitHubCheckRuns, GitHubFailingChecks
+from github.client import PAGE, Client, Stop, never_stop, quote_segment
+from github.contents import GitHubCommits, GitHubContents
+from github.conversation import GitHubConversation
+from github.deployments import GitHubDeployments
+from github.errors import bad_answer
+from github.issues import GitHubIssues, IssueShown
+from github.limits import LimitStore
+from github.pacing import Budget, Sleep
+from github.payloads.apps import (
     ROLES,
     AppShown,
     AttemptShown,
@@ -26,16 +32,10 @@ from bot.github.payloads.apps import (
     InstallationShown,
     PermissionShown,
 )
-from bot.github.payloads.parsing import AccountShown, RepositoryHome, RepositoryShown, parse, parse_all
-from bot.github.pull_requests import GitHubPullRequests
-from bot.github.request import Document
-from bot.github.settings import GitHubSettings, PersonalAccess
-from domain.errors import NotFound
-from domain.github.commits import Signature
-from domain.github.installations import AttemptsPage, InstallationState, find_missing
-from domain.ports import Clock, CodeHost, DeliveryLog
-from domain.runs.run import RepositoryRef
-from domain.value import Value
+from github.payloads.parsing import AccountShown, RepositoryHome, RepositoryShown, parse, parse_all
+from github.pull_requests import GitHubPullRequests
+from github.request import Document
+from github.settings import GitHubSettings, PersonalAccess
 
 
 class GitHubApp(GitHubConversation):
@@ -51,11 +51,19 @@ class GitHubApp(GitHubConversation):
         return app.name, [*find_missing(needed, app.permissions)]
 
     async def installation_permissions(self, installation_id: int) -> Mapping[str, str]:
+        """The permissions that an owner gave an installation: name → level.
+
+        :raises NotFound: it was uninstalled.
+        """
         purpose = f"ask GitHub about installation {installation_id}"
         shown = await self._client.get_as_app(f"app/installations/{installation_id}", purpose)
         return parse(InstallationShown, shown, purpose).permissions
 
     async def installation_state(self, installation_id: int) -> InstallationState:
+        """Whether an installation is there.
+
+        :raises CodeHostError: GitHub does not say.
+        """
         purpose = f"ask GitHub about installation {installation_id}"
         try:
             shown = await self._client.get_as_app(f"app/installations/{installation_id}", purpose)
@@ -104,9 +112,11 @@ class GitHubHost(
     GitHubContents,
     GitHubCheckRuns,
     GitHubApp,
-    CodeHost,
 ):
-    """Talks to GitHub for all installations of the App.
+    """Talks to GitHub for all installations of the App. Every method may raise the ``CodeHostError`` family.
+
+    Reads are repeated where that is safe; writes never are: whoever writes looks for the effect by its natural key
+    first.
 
     :param limits: keeps GitHub's rate limits across restarts.
     :param sleep: waits the given seconds; tests give another.
@@ -132,6 +142,10 @@ class GitHubHost(
         await self._client.aclose()
 
     async def permission(self, repository: RepositoryRef, login: str, account_id: int) -> str:
+        """The live role of an account: none, read, triage, write, maintain or admin.
+
+        The answer counts only if the login still belongs to ``account_id``; otherwise ``none``.
+        """
         purpose = f"read the permission of {login} on {repository.full_name}"
         path = f"collaborators/{quote_segment(login)}/permission"
         try:
@@ -142,7 +156,13 @@ class GitHubHost(
         return shown.role(account_id)
 
     async def accounts_with(self, repository: RepositoryRef, role: str) -> Collection[int]:
-        """:raises ValueError: there is no such role, or it is ``none``."""
+        """The ids of the people whose live role is at least ``role``; bots are left out.
+
+        Counted are those who were given access: who may read only because the repository is public is not listed.
+
+        :param role: read, triage, write, maintain or admin.
+        :raises ValueError: there is no such role, or it is ``none``.
+        """
         if role not in ROLES[1:]:
             raise ValueError(f"{role!r} is not a role that people can have.")
         purpose = f"list the people with the role {role} on {repository.full_name}"
@@ -154,21 +174,28 @@ class GitHubHost(
         return f"{self._settings.web_url}/{quote_segment(repository.owner)}/{quote_segment(repository.name)}.git"
 
     async def address(self, repository: RepositoryRef) -> RepositoryRef:
+        """The repository with the owner and the name it has now.
+
+        :raises NotFound: it is gone, or its name belongs to another one now.
+        """
         home = await self.home(repository)
         return repository.model_copy(update={"owner": home.owner.login, "name": home.name})
 
     async def repository_ids(self, installation_id: int) -> Collection[int]:
+        """The ids of the repositories of an installation, all of them."""
         purpose = f"list the repositories of installation {installation_id}"
         items = await self._client.items(installation_id, "installation/repositories", purpose, key="repositories")
         return {item.id for item in parse_all(RepositoryShown, items, purpose)}
 
     async def git_credentials(self, repository: RepositoryRef) -> str:
+        """The value of an ``Authorization`` header for git over HTTP."""
         token = await self._client.tokens.get(repository.installation_id)
         return "Basic " + base64.b64encode(f"x-access-token:{token}".encode()).decode()
 
     async def signature(self, repository: RepositoryRef) -> Signature:
-        """The account's address, as GitHub forms it.
+        """The App's own name and address for commits, by which GitHub knows them as the App's.
 
+        The address is as GitHub forms it:
         https://docs.github.com/account-and-profile/reference/email-addresses-reference
         """
         bot = await self.own_account(repository)
@@ -223,8 +250,11 @@ class PersonalHost(GitHubHost):
         return shown.pull_request is None
 
 
-class GitHubDeliveries(DeliveryLog):
-    """Makes requests as the App itself, because the log belongs to no installation."""
+class GitHubDeliveries:
+    """GitHub's own log of what it delivered to the App. Every method may raise the ``CodeHostError`` family.
+
+    Requests are made as the App itself, because the log belongs to no installation.
+    """
 
     def __init__(self, client: Client, api_url: str) -> None:
         self._client = client
@@ -234,9 +264,11 @@ class GitHubDeliveries(DeliveryLog):
 
     @property
     def redeliverable_for(self) -> timedelta:
+        """How long after its first attempt a delivery can be sent again."""
         return self._redeliverable_for
 
     async def attempts(self, cursor: str | None) -> AttemptsPage:
+        """The newest attempts, or the page another one named as following."""
         purpose = "read GitHub's log of deliveries"
         query: dict[str, str | int] = {"per_page": PAGE, **({} if cursor is None else {"cursor": cursor})}
         page, following = await self._client.page_as_app(_LOG, purpose, query)
@@ -246,6 +278,7 @@ class GitHubDeliveries(DeliveryLog):
         return AttemptsPage(attempts=tuple(each.to_domain() for each in shown), following=_cursor(following, purpose))
 
     async def redeliver(self, attempt_id: int) -> None:
+        """Have the event of an attempt delivered once more, with the same GUID; it arrives a moment later."""
         await self._client.write_as_app("POST", f"{_LOG}/{attempt_id}/attempts", "have GitHub send a delivery again")
 
 

@@ -6,11 +6,6 @@ from contextlib import suppress
 from pydantic import ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
-from bot.github.client import Client, quote_segment, repository_path, require_same
-from bot.github.errors import bad_answer
-from bot.github.payloads.apps import AppShown
-from bot.github.payloads.parsing import AccountShown, Created, RepositoryHome, RepositoryShown, Shape, parse, parse_all
-from bot.github.request import Document
 from domain.errors import NotFound
 from domain.github.commits import AN_APP
 from domain.github.conversation import (
@@ -23,9 +18,13 @@ from domain.github.conversation import (
     Thumb,
     ThumbGiven,
 )
-from domain.ports import Conversation
 from domain.runs.run import RepositoryRef
 from domain.value import Value
+from github.client import Client, quote_segment, repository_path, require_same
+from github.errors import bad_answer
+from github.payloads.apps import AppShown
+from github.payloads.parsing import AccountShown, Created, RepositoryHome, RepositoryShown, Shape, parse, parse_all
+from github.request import Document
 
 MAX_PAGES = 50
 
@@ -210,7 +209,7 @@ class _Given(Value):
         )
 
 
-class GitHubConversation(Conversation):
+class GitHubConversation:
     """Reads and writes comments as the App."""
 
     def __init__(self, client: Client) -> None:
@@ -242,7 +241,7 @@ class GitHubConversation(Conversation):
         query: Mapping[str, str | int] | None = None,
         key: str | None = None,
     ) -> list[Shape]:
-        """A whole list of a repository, as :meth:`bot.github.client.Client.items` reads it."""
+        """A whole list of a repository, as :meth:`github.client.Client.items` reads it."""
         address = f"{repository_path(repository)}/{path}"
         return parse_all(
             shape, await self._client.items(repository.installation_id, address, purpose, query, key), purpose
@@ -262,7 +261,7 @@ class GitHubConversation(Conversation):
         return parse(shape, await self._send(repository, method, path, purpose, body), purpose)
 
     async def react(self, repository: RepositoryRef, comment: CommentRef, reaction: Reaction) -> None:
-        """React to a comment; for the body of a review, only GraphQL can."""
+        """Give a reaction; giving it again changes nothing. To the body of a review, only GraphQL can."""
         purpose = f"react to a comment in {repository.full_name}"
         if comment.kind is CommentKind.review:
             variables: dict[str, JsonValue] = {"subject": comment.node_id, "content": _CONTENTS[reaction]}
@@ -277,53 +276,74 @@ class GitHubConversation(Conversation):
         )
 
     async def find_comment(self, repository: RepositoryRef, number: int, marker: str) -> int | None:
+        """The id of the App's own comment below an issue or pull request whose body holds ``marker``."""
         purpose = f"look for Forge's comment on {repository.full_name}#{number}"
         remarks = await self._list(_Remark, repository, f"issues/{number}/comments", purpose)
         return await self._own(repository, remarks, marker)
 
     async def create_comment(self, repository: RepositoryRef, number: int, body: str) -> int:
+        """Comment below an issue or pull request."""
         purpose = f"comment on {repository.full_name}#{number}"
         return await self._say(repository, f"issues/{number}/comments", purpose, body)
 
     async def edit_comment(self, repository: RepositoryRef, comment_id: int, body: str) -> None:
+        """Change the App's own comment below an issue or pull request."""
         purpose = f"edit a comment in {repository.full_name}"
         await self._send(repository, "PATCH", f"issues/comments/{comment_id}", purpose, {"body": body})
 
     async def edit_review_comment(self, repository: RepositoryRef, comment_id: int, body: str) -> None:
+        """Change the App's own comment on a line of the diff.
+
+        :raises NotFound: somebody deleted it.
+        """
         purpose = f"edit a review comment in {repository.full_name}"
         await self._send(repository, "PATCH", f"pulls/comments/{comment_id}", purpose, {"body": body})
 
     async def fold_comment(self, repository: RepositoryRef, comment_id: int, *, folded: bool) -> None:
-        """Fold or unfold a comment. Only GraphQL can, and it needs the node id."""
+        """Fold the App's own comment below an issue or pull request as outdated, or unfold it; done twice is done once.
+
+        Only GraphQL can, and it needs the node id.
+
+        :raises NotFound: somebody deleted it.
+        """
         purpose = f"{'fold' if folded else 'unfold'} a comment in {repository.full_name}"
         found = await self._get(_Named, repository, f"issues/comments/{comment_id}", purpose)
         document = _FOLD if folded else _UNFOLD
         await self._client.graphql(repository, document, {"subject": found.node_id}, purpose)
 
     async def add_label(self, repository: RepositoryRef, number: int, label: str) -> None:
+        """Put a label on an issue or pull request; one it has already stays, and one that is new is created."""
         purpose = f"label {repository.full_name}#{number}"
         await self._send(repository, "POST", f"issues/{number}/labels", purpose, {"labels": [label]})
 
     async def remove_label(self, repository: RepositoryRef, number: int, label: str) -> None:
+        """Take a label off an issue or pull request, if it has it."""
         purpose = f"take a label off {repository.full_name}#{number}"
         with suppress(NotFound):
             await self._send(repository, "DELETE", f"issues/{number}/labels/{quote_segment(label)}", purpose, None)
 
     async def find_reply(self, repository: RepositoryRef, number: int, root: int, marker: str) -> int | None:
+        """The id of the App's own reply with ``marker`` in the review thread that began with comment ``root``."""
         purpose = f"look for Forge's reply on {repository.full_name}#{number}"
         remarks = await self._list(_Remark, repository, f"pulls/{number}/comments", purpose)
         return await self._own(repository, [one for one in remarks if one.in_reply_to_id == root], marker)
 
     async def create_reply(self, repository: RepositoryRef, number: int, root: int, body: str) -> int:
+        """Reply in the review thread that began with comment ``root``."""
         purpose = f"reply in a thread of {repository.full_name}#{number}"
         return await self._say(repository, f"pulls/{number}/comments/{root}/replies", purpose, body)
 
     async def comments_of_review(self, repository: RepositoryRef, number: int, review_id: int) -> Mapping[int, str]:
+        """The inline comments of a review: id → body."""
         purpose = f"read the comments of a review on {repository.full_name}#{number}"
         shown = await self._list(_Remark, repository, f"pulls/{number}/reviews/{review_id}/comments", purpose)
         return {one.id: one.body or "" for one in shown}
 
     async def own_remarks(self, repository: RepositoryRef, number: int, *, with_reviews: bool) -> Sequence[Remark]:
+        """What the App itself wrote below an issue or pull request, oldest first.
+
+        :param with_reviews: then the bodies of its reviews of the pull request.
+        """
         purpose = f"read Forge's comments on {repository.full_name}#{number}"
         found = await self._list(_Remark, repository, f"issues/{number}/comments", purpose)
         if with_reviews:
@@ -331,12 +351,18 @@ class GitHubConversation(Conversation):
         return [one for one in await self._mark_own(repository, found) if one.is_own]
 
     async def thread_remarks(self, repository: RepositoryRef, number: int, root: int) -> Sequence[Remark]:
+        """The comments of the review thread that began with comment ``root``, oldest first."""
         purpose = f"read a thread of {repository.full_name}#{number}"
         listed = await self._list(_Remark, repository, f"pulls/{number}/comments", purpose)
         return await self._mark_own(repository, [one for one in listed if root in {one.id, one.in_reply_to_id}])
 
     async def thumbs(self, repository: RepositoryRef, number: int, comments: Collection[int]) -> Sequence[ThumbGiven]:
-        """Read who gave thumbs, only for comments that have some: the list of comments has the numbers."""
+        """The thumbs up and down that stand at this moment at review comments of a pull request.
+
+        Who gave them is read only for comments that have some: the list of comments has the numbers.
+
+        :param comments: ids of those that are of interest.
+        """
         purpose = f"read the reactions on {repository.full_name}#{number}"
         listed = await self._list(_ReviewComment, repository, f"pulls/{number}/comments", purpose)
         wanted = [one for one in listed if one.id in comments and one.has_thumbs]
@@ -347,6 +373,7 @@ class GitHubConversation(Conversation):
         return [given for given in found if given is not None]
 
     async def review_threads(self, repository: RepositoryRef, number: int) -> Sequence[ReviewThread]:
+        """All review threads of a pull request, in order."""
         purpose = f"read the review threads of {repository.full_name}#{number}"
         threads: list[ReviewThread] = []
         after: str | None = None
@@ -361,10 +388,12 @@ class GitHubConversation(Conversation):
         raise bad_answer(purpose, "pages without an end")
 
     async def resolve_thread(self, repository: RepositoryRef, thread_id: str) -> None:
+        """Resolve a review thread; one that is resolved stays so."""
         purpose = f"resolve a review thread in {repository.full_name}"
         await self._client.graphql(repository, _RESOLVE, {"thread": thread_id}, purpose)
 
     async def unresolve_thread(self, repository: RepositoryRef, thread_id: str) -> None:
+        """Open a review thread again; one that is open stays so."""
         purpose = f"open a review thread in {repository.full_name} again"
         await self._client.graphql(repository, _UNRESOLVE, {"thread": thread_id}, purpose)
 

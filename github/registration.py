@@ -15,14 +15,14 @@ import httpx2
 from pydantic import Field, SecretStr, ValidationError
 from ruamel.yaml import YAML
 
-from bot.addresses import load_trusted
-from bot.github.settings import rsa_key
 from domain.errors import ConfigurationError, ForgeError
 from domain.value import Value
+from github.addresses import load_trusted
+from github.settings import rsa_key
 
 GITHUB = "https://github.com"
 LONGEST_NAME = 34  # characters of an App's name
-_FILE = Path(__file__).parents[2] / "app.yml"  # in a checkout and in the wheel alike
+_FILE = Path(__file__).parents[1] / "app.yml"  # in a checkout and in the wheel alike
 _CODE = re.compile(r"[A-Za-z0-9_-]{10,200}")
 _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 _SECONDS = 20.0

@@ -5,12 +5,25 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from pydantic import JsonValue
 
-from bot.github.client import never_stop, quote_segment, repository_path, require_same
-from bot.github.conversation import GitHubConversation
-from bot.github.errors import bad_answer, error_message, quote, to_error
-from bot.github.issues import read_edits
-from bot.github.payloads.parsing import AccountShown, parse
-from bot.github.payloads.pulls import (
+from domain.errors import Forbidden, NotFound, Unprocessable
+from domain.github.pull_requests import (
+    Approval,
+    ChangeRequest,
+    Merged,
+    MergeMethod,
+    MergeObstacle,
+    NotMerged,
+    Queued,
+    ReportedCheck,
+    RequiredCheck,
+)
+from domain.runs.run import RepositoryRef
+from github.client import never_stop, quote_segment, repository_path, require_same
+from github.conversation import GitHubConversation
+from github.errors import bad_answer, error_message, quote, to_error
+from github.issues import read_edits
+from github.payloads.parsing import AccountShown, parse
+from github.payloads.pulls import (
     DraftShown,
     LineShown,
     MergeAnswer,
@@ -26,22 +39,8 @@ from bot.github.payloads.pulls import (
     RunResult,
     StatusResult,
 )
-from bot.github.request import Document
-from bot.github.transport import Answer
-from domain.errors import Forbidden, NotFound, Unprocessable
-from domain.github.pull_requests import (
-    Approval,
-    ChangeRequest,
-    Merged,
-    MergeMethod,
-    MergeObstacle,
-    NotMerged,
-    Queued,
-    ReportedCheck,
-    RequiredCheck,
-)
-from domain.ports import Merging
-from domain.runs.run import RepositoryRef
+from github.request import Document
+from github.transport import Answer
 
 _REFUSALS = (403, 405, 409)
 _DRAFT = Document(
@@ -71,10 +70,14 @@ _OBSTACLES = (
 )
 
 
-class GitHubMerging(GitHubConversation, Merging):
+class GitHubMerging(GitHubConversation):
     """Approvals and merges as an installation of the App does them."""
 
     async def approve(self, repository: RepositoryRef, number: int, head_sha: str, body: str) -> int:
+        """Approve exactly this head; the review's id. GitHub takes an earlier head of the pull request, too.
+
+        :raises Unprocessable: the pull request is the App's own, or never had this commit.
+        """
         purpose = f"approve {head_sha[:7]} of {repository.full_name}#{number}"
         wanted: JsonValue = {"commit_id": head_sha, "event": "APPROVE", "body": body}
         made = await self._write(ReviewShown, repository, "POST", f"pulls/{number}/reviews", purpose, wanted)
@@ -83,6 +86,7 @@ class GitHubMerging(GitHubConversation, Merging):
         return made.id
 
     async def approvals(self, repository: RepositoryRef, number: int) -> Sequence[Approval]:
+        """The App's own approvals, oldest first, of whatever head, also those that were dismissed."""
         return [
             Approval(
                 id=one.id, head_sha=one.commit_id or "", body=one.body or "", is_dismissed=one.state == "DISMISSED"
@@ -92,16 +96,27 @@ class GitHubMerging(GitHubConversation, Merging):
         ]
 
     async def dismiss_approval(self, repository: RepositoryRef, number: int, review_id: int, message: str) -> None:
+        """Dismiss an approval of the App's own, so that it counts no more.
+
+        :raises Unprocessable: it is dismissed already.
+        """
         purpose = f"dismiss Forge's approval of {repository.full_name}#{number}"
         wanted: JsonValue = {"message": message, "event": "DISMISS"}
         await self._send(repository, "PUT", f"pulls/{number}/reviews/{review_id}/dismissals", purpose, wanted)
 
     async def objections(self, repository: RepositoryRef, number: int) -> Collection[str]:
-        """As in GitHub's merge box: of each account, only the newest review that is more than a comment counts."""
+        """The logins of those whose newest review with an opinion requests changes and was not dismissed.
+
+        As in GitHub's merge box: of each account, only the newest review that is more than a comment counts.
+        """
         against = await self._latest_objections(repository, number)
         return ["ghost" if one.user is None else one.user.login for one in against]
 
     async def change_requests(self, repository: RepositoryRef, number: int, head_sha: str) -> Sequence[ChangeRequest]:
+        """What those ask for whose newest review with an opinion is about this head and requests changes.
+
+        An App's, and one whose account is gone, is left out.
+        """
         against = await self._latest_objections(repository, number)
         return [
             await self._complete_request(repository, number, one, one.user)
@@ -153,6 +168,14 @@ class GitHubMerging(GitHubConversation, Merging):
         method: MergeMethod | None = None,
         still: Callable[[], Awaitable[None]] | None = None,
     ) -> Merged | Queued | NotMerged:
+        """Merge if the head is still this one. Looks first whether it is merged, so it may be repeated after a crash.
+
+        Where the base requires a merge queue, the head is put into it, and never merged around it.
+
+        :param method: without a queue; by default the first of merge, squash and rebase that the repository allows.
+        :param still: asked right before the merge is sent, once it need not wait for other writes any more; what it
+            raises keeps the merge from being sent.
+        """
         pull = await self.read_pull(repository, number)
         if pull.head.sha != head_sha:
             return NotMerged(obstacle=MergeObstacle.head_moved, said=f"The head is {pull.head.sha[:7]} now.")
@@ -170,6 +193,7 @@ class GitHubMerging(GitHubConversation, Merging):
         return refused
 
     async def is_queued(self, repository: RepositoryRef, number: int) -> bool:
+        """Whether the pull request is in the merge queue of its base."""
         return (await self._read_queue(repository, number)).is_queued
 
     async def _read_queue(self, repository: RepositoryRef, number: int) -> QueuedPull:
@@ -215,6 +239,10 @@ class GitHubMerging(GitHubConversation, Merging):
         return shown.repository.pull.draft
 
     async def required_checks(self, repository: RepositoryRef, branch: str) -> Sequence[RequiredCheck] | None:
+        """What branch protection and rulesets require of a branch; None if that cannot be known for certain.
+
+        :raises NotFound: there is no such branch.
+        """
         purpose = f"read what {branch} of {repository.full_name} requires"
         shown = await self._get(ProtectedBranch, repository, f"branches/{quote_segment(branch)}", purpose)
         rules = await self._rules(repository, branch)
@@ -228,6 +256,7 @@ class GitHubMerging(GitHubConversation, Merging):
         return list(found.values())
 
     async def list_protected_branches(self, repository: RepositoryRef) -> Sequence[str]:
+        """The names of the branches to which branch protection or a ruleset applies."""
         purpose = f"list the protected branches of {repository.full_name}"
         return [
             branch.name
@@ -235,7 +264,10 @@ class GitHubMerging(GitHubConversation, Merging):
         ]
 
     async def check_results(self, repository: RepositoryRef, head_sha: str) -> Sequence[ReportedCheck]:
-        """With ``filter=latest`` GitHub gives the newest run of each name in each check suite."""
+        """What every App's check runs and every commit status say about a commit, all of it or an error.
+
+        With ``filter=latest`` GitHub gives the newest run of each name in each check suite.
+        """
         purpose = f"read the checks on {head_sha[:7]} of {repository.full_name}"
         commit = f"commits/{quote_segment(head_sha)}"
         latest = {"filter": "latest"}

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from bot.github.client import quote_segment
-from bot.github.conversation import GitHubConversation
-from bot.github.deployments import GitHubActions
-from bot.github.errors import bad_answer
-from bot.github.payloads.checks import AnnotatedShown, AnnotationShown, CheckRunShown, SpokenRun, SpokenStatus
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.checks import SLUG, Annotation, Button, CheckRun, CheckRunRef, FailingCheck
-from domain.ports import FailingChecks
 from domain.runs.run import RepositoryRef
+from github.client import quote_segment
+from github.conversation import GitHubConversation
+from github.deployments import GitHubActions
+from github.errors import bad_answer
+from github.payloads.checks import AnnotatedShown, AnnotationShown, CheckRunShown, SpokenRun, SpokenStatus
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _DETAILS = re.compile(r"<(/?)details\b[^>]*>", re.IGNORECASE)
@@ -201,18 +200,21 @@ class GitHubCheckRuns(GitHubConversation):
         return shown
 
 
-class GitHubFailingChecks(GitHubActions, FailingChecks):
+class GitHubFailingChecks(GitHubActions):
     """Check runs of every App but this one, and commit statuses."""
 
     async def failures(self, repository: RepositoryRef, head_sha: str) -> Sequence[FailingCheck]:
+        """The check runs of other Apps, and the commit statuses, whose newest result is a failure."""
         shown = await self._read_results(repository, head_sha)
         return [failing for one in shown if (failing := one.to_domain()) is not None]
 
     async def check_outcomes(self, repository: RepositoryRef, head_sha: str) -> Mapping[str, str]:
+        """Name → newest conclusion or state, of the check runs of other Apps and commit statuses that have ended."""
         results = await self._read_results(repository, head_sha)
         return {one.name: one.outcome for one in results if not one.is_pending}
 
     async def awaits_checks(self, repository: RepositoryRef, head_sha: str) -> bool:
+        """Whether a check run of another App, or a commit status, has not ended yet."""
         return any(one.is_pending for one in await self._read_results(repository, head_sha))
 
     async def _read_results(self, repository: RepositoryRef, head_sha: str) -> list[SpokenRun | SpokenStatus]:
@@ -227,7 +229,12 @@ class GitHubFailingChecks(GitHubActions, FailingChecks):
         return [*of_others, *newest.values()]
 
     async def check_details(self, repository: RepositoryRef, check: FailingCheck, most: int) -> str:
-        """What GitHub does not show any more, or not to this App, is left out."""
+        """The annotations of a failing check and, of a job of the repository's own workflows, the end of its log.
+
+        What GitHub does not show any more, or not to this App, is left out.
+
+        :param most: bytes of the log at most.
+        """
         if check.id is None:
             return ""
         lines = await self._read_annotations(repository, check) if check.annotated else []

@@ -1,1 +1,0 @@
-"""The code host: GitHub's REST API behind ``domain.ports.CodeHost``."""

@@ -1,0 +1,1 @@
+"""Talks to GitHub, as the App and with a person's token."""
