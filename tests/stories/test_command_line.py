@@ -443,7 +443,6 @@ def test_a_wrong_key_is_told_before_anything_is_made(tmp_path: Path) -> None:
         "costs",
         "metrics",
         "gates",
-        "deployments",
         "memory list",
         "migrate",
         "halt",

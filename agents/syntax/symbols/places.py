@@ -188,8 +188,9 @@ class SourceFile:
 
     @cached_property
     def classes(self) -> tuple[ClassHead, ...]:
-        """Its classes, with what they build on."""
-        return tuple(self._read_head(node) for node in self._find(_CLASSES - _ALIASES))
+        """Its classes, with what they build on; some grammars call the root of a file a module, which has no name."""
+        heads = (self._read_head(node) for node in self._find(_CLASSES - _ALIASES))
+        return tuple(head for head in heads if head.name)
 
     @cached_property
     def import_lines(self) -> frozenset[int]:

@@ -97,3 +97,10 @@ def test_classes_that_take_each_other_in_are_followed_to_an_end() -> None:
     other = "from a import A\n\n\nclass B(A):\n    def pay(self):\n        return self.total()\n"
     change = describe("a.py", base, base.replace("(self)", "(self, cart)"))
     assert tell([change], {"b.py": other}) == {"b.py: calls A.total, which changed"}
+
+
+def test_a_function_of_a_file_overrides_no_method() -> None:
+    base = "class Store:\n    def load_all(self):\n        return 1\n"
+    other = "from a import Store\n\n\ndef load_all():\n    return [Store()]\n"
+    change = describe("a.py", base, base.replace("(self)", "(self, cart)"))
+    assert not [each for each in tell([change], {"b.py": other}) if "overrides" in each or "builds on" in each]
