@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import groupby
 
-from domain.paths import is_test
+from domain.paths import is_source, is_test
 from domain.value import Value
 
 MOST_MOVES, MOST_HOSTS = 6, 3
@@ -271,7 +271,10 @@ def list_moved_tests(change: Change) -> frozenset[str]:
     """The paths of deleted tests whose lines stand in other tests of the change: they moved there, or were split."""
     deleted = {each.path for each in change.touched if each.is_gone and is_test(each.path)}
     added = Counter(
-        line for each in change.files if is_test(each.path) for line in _list_statements(each.added_lines.values())
+        line
+        for each in change.files
+        if is_test(each.path) and is_source(each.path)
+        for line in _list_statements(each.added_lines.values())
     )
     moved: set[str] = set()
     for file in change.files:

@@ -11,17 +11,11 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from agents.review.checks.fingerprints import add_fingerprints
-from agents.review.checks.inputs import (
-    MOST_TAKEN_IN,
-    TOO_MANY,
-    CheckedFile,
-    ToolReport,
-    build_security_finding,
-    is_test_or_document,
-)
+from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport, build_security_finding
 from agents.review.layers import CheckedChange
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
+from domain.paths import is_test
 from domain.review.findings import Finding, Layer, RawFinding, Severity
 from domain.review.reading import CheckName
 from domain.text.credential_shapes import SHAPES
@@ -146,7 +140,7 @@ def _find_key_headers(lines: Sequence[str], added: Container[int]) -> list[JsonV
 def _finding(path: str, kind: str, line: int, mark: str) -> RawFinding:
     severity, confidence = _GUESSED.get(kind, (Severity.critical, 0.95))
     name = NAMES[kind]
-    if kind == "private-key" and is_test_or_document(path):
+    if kind == "private-key" and is_test(path):
         said = f"This line holds {name}. If it opens anything but tests, revoke it: it is in the history now."
         return build_security_finding(f"secret/{kind}", Severity.warning, path, line, said, help_url=_HELP, mark=mark)
     message = (

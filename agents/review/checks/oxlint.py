@@ -55,13 +55,14 @@ _OPTIONS: dict[str, object] = {
 }
 _DANGERS = {
     "no-eval": Danger.foreign_code,
-    "no-implied-eval": Danger.own_code,
-    "no-new-func": Danger.own_code,
+    "no-implied-eval": Danger.unseen_code,
+    "no-new-func": Danger.unseen_code,
     "react/no-danger-with-children": Danger.html,
 }
 _BY_NAME = {rule.rpartition("/")[2]: danger for rule, danger in _DANGERS.items()}
 _EXPECTS = re.compile(r"\s*(?:await\s+)?(?:expect\s*\(|(?:chai\.)?should\b|[^;\n]+\.should\b)")  # of chai
-_OF_ITS_OWN = re.compile(r"^[\w.\s]*\(\s*(\"[^\"]*\"|'[^']*'|`[^`$]*`|[\w$]+(?:\.[\w$]+)+)\s*\)")
+_OF_A_LITERAL = re.compile(r"^[\w.\s]*\(\s*(\"[^\"]*\"|'[^']*'|`[^`$]*`)\s*\)")
+_OF_A_MEMBER = re.compile(r"^[\w.\s]*\(\s*[\w$]+(?:\.[\w$]+)+\s*\)")
 _MEANT_IN_TESTS = frozenset({"no-extend-native", "no-global-assign", "no-unexpected-multiline"})
 _OF_VARIABLES = frozenset({"no-unassigned-vars", "no-unused-vars"})
 _EVALUATES = re.compile(rb"(?<![\w$.])eval\(")
@@ -87,15 +88,20 @@ def choose_severity(name: str, source: str) -> Severity:
     :param name: without its plugin, as ``no-eval``.
     :param source: what it is about, as it is written, and what follows.
     """
-    if name == "no-new-func" and SENT_ITSELF.search(_find_arguments(source)):
-        return rule_texts.rate(Danger.foreign_code)
     if (danger := _BY_NAME.get(name)) is not None:
-        is_own = danger is Danger.foreign_code and _OF_ITS_OWN.match(source)
-        is_own = is_own and not SENT_ITSELF.search(_find_arguments(source))
-        return rule_texts.rate(Danger.own_code if is_own else danger)
+        return rule_texts.rate(danger if danger is Danger.html else _look_closer(danger, source))
     if name in _ERROR_NAMES:
         return Severity.error
     return Severity.info if name in _REMARKS.split() else Severity.warning
+
+
+def _look_closer(danger: Danger, source: str) -> Danger:
+    """What evaluating a text is, by what is evaluated; what a member holds is mostly the program's own."""
+    if SENT_ITSELF.search(_find_arguments(source)):
+        return Danger.foreign_code
+    if _OF_A_LITERAL.match(source):
+        return Danger.own_code
+    return Danger.unseen_code if _OF_A_MEMBER.match(source) else danger
 
 
 def _find_arguments(source: str) -> str:
@@ -218,12 +224,8 @@ def _build(copy: Copy, entry: dict[str, Any]) -> RawFinding | None:
         )
     matched = _RULE.match(entry["code"])
     name, source = matched[1] if matched else "other", _read(copy, span["offset"])
-    if is_test(copy.file.path) and is_meant_in_tests(name, source):
+    if (is_test(copy.file.path) and is_meant_in_tests(name, source)) or _is_beside_the_point(name, copy):
         return None
-    if _COMPILED.search(copy.content[:_LONGEST_READ]):
-        return None  # a compiler wrote it
-    if name in _OF_VARIABLES and _EVALUATES.search(copy.content):
-        return None  # what is evaluated may give and read any variable
     return copies.build_finding(
         copy,
         f"oxlint/{name}",
@@ -233,6 +235,12 @@ def _build(copy: Copy, entry: dict[str, Any]) -> RawFinding | None:
         _join(str(entry["message"]), str(entry.get("help") or "")),
         entry.get("url"),
     )
+
+
+def _is_beside_the_point(name: str, copy: Copy) -> bool:
+    """Whether a compiler wrote the file, in which only dangers count, or a variable may be given by evaluated text."""
+    is_compiled = name not in _BY_NAME and _COMPILED.search(copy.content[:_LONGEST_READ]) is not None
+    return is_compiled or (name in _OF_VARIABLES and _EVALUATES.search(copy.content) is not None)
 
 
 def _read(copy: Copy, offset: int) -> str:

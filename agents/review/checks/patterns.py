@@ -6,6 +6,7 @@ Lines are matched as the shell sees them: continuation lines joined, comments le
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from agents.review.checks.rule_texts import Danger
@@ -98,6 +99,31 @@ def _empty_variable_removed(lines: Sequence[LogicalLine]) -> Iterator[tuple[Logi
             yield logical, match.start()
 
 
+_EVALUATED = re.compile(
+    r"(?:^|[;&|(]\s*|\b(?:then|do|else)\s+)\s*eval\s+[\"']?(?:[\w./-]+\s+)*\$(?:(?P<name>\w+)|[@*]|\{(?!\w+@Q\}))"
+)
+
+
+_TAKES_IN = re.compile(r"\b(?:read|for|getopts|mapfile|readarray|printf)\b([^;|&]*)")
+
+
+def _evaluated(lines: Sequence[LogicalLine], *, is_own: bool) -> Iterator[tuple[LogicalLine, int]]:
+    """``eval $X``.
+
+    :param is_own: whether the script gives the variable only texts in which nothing is put in.
+    """
+    given: dict[str, bool] = {}  # name → whether all that it is given are such texts
+    for logical in lines:
+        for found in re.finditer(r"(?:^|[\s;])(\w+)=('[^']*'(?![^\s;])|[^\s;]*)", logical.text):
+            given[found[1]] = given.get(found[1], True) and found[2].startswith("'")
+        for taken in _TAKES_IN.findall(logical.text):
+            given.update(dict.fromkeys(re.findall(r"\w+", taken), False))
+    for logical in lines:
+        if not _only_prints(logical.text):
+            found = (each for each in _EVALUATED.finditer(logical.text) if given.get(each["name"], False) is is_own)
+            yield from ((logical, each.start()) for each in found)
+
+
 _SECRET_NAME = r"(?:\w*_)?(?:PASSWORD|PASSWD|SECRET|SECRET_KEY|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS)"
 
 _NO_SECRET = re.compile(
@@ -157,7 +183,6 @@ def _remote_add(lines: Sequence[LogicalLine]) -> Iterator[tuple[LogicalLine, int
 
 _DOCKER = "https://docs.docker.com/build/building/best-practices/"
 _SHELLCHECK = "https://www.shellcheck.net/wiki/"
-_EVALUATES = r"(?:^|[;&|(]\s*|\b(?:then|do|else)\s+)\s*eval\s+[\"']?(?:[\w./-]+\s+)*"
 _EVAL = (
     "eval runs {} as code; if any of it comes from outside, so does the code. "
     "Call the command directly, with an array for its arguments."
@@ -229,18 +254,18 @@ TABLE: tuple[CodePattern, ...] = (
     CodePattern(
         "shell/eval-input",
         _ALL,
-        Danger.command_text,
-        _EVAL.format("what it was given"),
-        _SHELLCHECK + "SC2294",
-        _regex(_EVALUATES + r"\$(?:[\d@*]|\{[\d@*]|\{?(?:INPUT|GITHUB)_)"),
-    ),
-    CodePattern(
-        "shell/eval-variable",
-        _ALL,
-        Danger.own_code,
+        Danger.unseen_code,
         _EVAL.format("whatever the variable holds"),
         _SHELLCHECK + "SC2294",
-        _regex(_EVALUATES + r"\$(?!\{?(?:INPUT|GITHUB)_)(?:[A-Za-z_]|\{(?![\d@*]|\w+@Q\}))"),
+        partial(_evaluated, is_own=False),
+    ),
+    CodePattern(
+        "shell/eval-text",
+        _ALL,
+        Danger.own_code,
+        _EVAL.format("the text of a variable"),
+        _SHELLCHECK + "SC2294",
+        partial(_evaluated, is_own=True),
     ),
     CodePattern(
         "shell/rm-empty-variable",

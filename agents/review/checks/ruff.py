@@ -25,11 +25,11 @@ from agents.review.checks.inputs import (
     can_be_written,
     is_utf8,
 )
+from agents.review.checks.loose_names import EXPECTS_MISSING, TELLS_PYTHONS_APART, LooseNames
 from agents.review.checks.ruff_settings import PythonProject, RuffSettings, find_settings, reset_settings
 from agents.review.checks.rule_texts import build_message, name_some, shorten
 from agents.review.checks.suppressions import PYLINT
 from domain.errors import ToolError
-from domain.paths import is_test
 from domain.review.findings import Category, Fix, Layer, RawFinding, Severity
 from workspace.sandbox.sandbox import Completed
 
@@ -63,18 +63,15 @@ _OF_PYTHON_2 = re.compile(
 )
 _ATTRIBUTE = re.compile(r"\s*[^\W\d]\w*(?:\.[^\W\d]\w*|\([^()]*\)|\[[^\[\]]*\])*\.[^\W\d]\w*\s*(?:#.*)?")
 _CLAUSE = re.compile(r"\s*(?:try|except\b.*|else|finally)\s*:")
-_EXPECTS_MISSING = re.compile(r"\s*except(?:\s*:|\b.*\b(?:ImportError|ModuleNotFoundError|NameError|Exception)\b)")
-_TELLS_PYTHONS_APART = re.compile(r"\bversion_info\b|\bsys\.version\b|\bPY_?[23]K?\b|\bsix\b")
 _EXPECTS_ERROR = re.compile(r"\s*(?:async\s+)?with\b.*(?:raises|Raises|suppress|warns|Warns)\w*\(")
 _DIVIDES_BY_ZERO = re.compile(r"\s*\d+\s*//?\s*0\b")
-_EXECUTES = re.compile(r"\s*exec(?:file)?\s*\(")
-_DEFINES = re.compile(r"\s*(?:async\s+def|def|class)\b")
-_COLLECTED = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
 
 _NEAR = 5  # lines
+
 _EVERY_FILE = "exclude=[]"
 """Without it ruff leaves out folders by their names, such as dist."""
 _NAME = re.compile(r"\w+")
+_NAMED = re.compile(r"`(\w+)`")
 _NOTHING = frozenset[str]()
 
 
@@ -128,6 +125,7 @@ class _Run:
         self._settings = settings
         self._files = {file.path: file for file in files}
         self._ends = time.monotonic() + terms.seconds
+        self._loose: dict[tuple[str, str], LooseNames] = {}
 
     async def report(self) -> ToolReport:
         try:
@@ -301,7 +299,7 @@ class _Run:
     def _rate(self, entry: dict[str, Any], code: str, path: str, lines: Sequence[str], side: str) -> Severity | None:
         if code == "invalid-syntax" and self._may_be_of_python_2(path, entry["location"]["row"]):
             return Severity.warning
-        if code == "F821" and (self._files[path].is_of_python_2[side] or _is_given_its_names(path, lines)):
+        if code == "F821" and self._may_be_there(entry, path, lines, side):
             return None
         is_of_python_2 = code == "F633" or (code == "F821" and _OF_PYTHON_2.search(entry["message"]) is not None)
         if is_of_python_2 and self._settings.is_of_any_python:
@@ -309,6 +307,17 @@ class _Run:
         if self._layer is Layer.static or code == "invalid-syntax":
             return _severity(code, _category(code))
         return ruff_security.rate(entry, path, lines, heeding=self._terms.heeding)
+
+    def _may_be_there(self, entry: dict[str, Any], path: str, lines: Sequence[str], side: str) -> bool:
+        """Whether an undefined name is there for all that its file says, in this Python or in another."""
+        if self._files[path].is_of_python_2[side]:
+            return True
+        if (side, path) not in self._loose:
+            self._loose[side, path] = LooseNames.of(path, lines)
+        loose, line, name = self._loose[side, path], entry["location"]["row"], _NAMED.search(entry["message"])
+        if _OF_PYTHON_2.search(entry["message"]):
+            return loose.is_given_all or loose.tells_pythons_apart or is_fallback(lines, line)
+        return loose.hold(name[1] if name else "", line)
 
     def _may_be_of_python_2(self, path: str, line: int) -> bool:
         """Whether a line has what only Python 2 reads, and nothing says that the code is for another one."""
@@ -326,14 +335,9 @@ def _build_message(code: str, said: str) -> str:
     return f"Python 3 has no `{old['name']}`." if old else build_message(f"ruff/{code}", said)
 
 
-def _is_given_its_names(path: str, lines: Sequence[str]) -> bool:
-    """Whether a file is data of tests, which run it with names of theirs."""
-    return is_test(path) and not _COLLECTED.search(path) and not any(map(_DEFINES.match, lines))
-
-
 def _is_meant(code: str, message: str, lines: Sequence[str], number: int) -> bool:
-    """Whether a file does on purpose what a rule finds: it expects a name to be missing or an error to come, reads an
-    attribute, which may do something, or makes a shell that it need not start.
+    """Whether a file does on purpose what a rule finds: it expects something to be missing or an error to come, reads
+    an attribute, which may do something, or makes a shell that it need not start.
     """
     line = lines[number - 1]
     match code:
@@ -349,12 +353,8 @@ def _is_meant(code: str, message: str, lines: Sequence[str], number: int) -> boo
         case "PLE0101":
             return re.match(r"\s*return\s+super\(", line) is not None
         case "PLW0127":
-            is_for_pythons = any(map(_TELLS_PYTHONS_APART.search, lines[max(number - _NEAR, 0) : number]))
+            is_for_pythons = any(map(TELLS_PYTHONS_APART.search, lines[max(number - _NEAR, 0) : number]))
             return "," in line.partition("=")[0] or is_for_pythons or is_fallback(lines, number)
-        case "F821" if _OF_PYTHON_2.search(message):
-            return is_fallback(lines, number) or any(map(_TELLS_PYTHONS_APART.search, lines))
-        case "F821":
-            return any(map(_EXECUTES.match, lines[: number - 1])) or _is_probed(message, lines)
         case _:
             return code in _OF_NAMES and is_fallback(lines, number)
 
@@ -366,13 +366,6 @@ def _expects_error(lines: Sequence[str], number: int) -> bool:
     return _EXPECTS_ERROR.match(next(above, "")) is not None
 
 
-def _is_probed(message: str, lines: Sequence[str]) -> bool:
-    """Whether a file asks by a line of its own whether a name is there, as modules do that IPython may load."""
-    name = re.search(r"`(\w+)`", message)
-    asks = re.compile(rf"\s+(?:\w+\s*=\s*)?{name[1]}\s*(?:\(\))?\s*(?:#.*)?") if name else None
-    return asks is not None and any(asks.fullmatch(line) and is_fallback(lines, at) for at, line in enumerate(lines, 1))
-
-
 def is_fallback(lines: Sequence[str], number: int) -> bool:
     """Whether a line belongs to a ``try`` that expects a name or module to be missing, as in another Python.
 
@@ -380,11 +373,13 @@ def is_fallback(lines: Sequence[str], number: int) -> bool:
     """
     depth = _measure_indent(lines[number - 1])
     for index in range(number - 2, -1, -1):
+        if depth == 0:
+            return False
         line = lines[index]
         if not line.strip() or _measure_indent(line) >= depth:
             continue
         depth = _measure_indent(line)
-        if _CLAUSE.match(line) and any(_EXPECTS_MISSING.match(each) for each in _list_clauses(lines, index, depth)):
+        if _CLAUSE.match(line) and any(EXPECTS_MISSING.match(each) for each in _list_clauses(lines, index, depth)):
             return True
     return False
 

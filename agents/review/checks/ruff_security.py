@@ -15,7 +15,9 @@ _MOST_LINES = 20  # of a call
 _FURTHEST = 80  # lines back to what a name was given
 _NEAR = 4  # lines
 _DECODES = re.compile(r"b(?:16|32|64|85)decode|\ba2b_|fromhex|unhexlify|decompress|[\"']rot_?13|zlib|marshal")
-_PROTECTS = re.compile(r"(?i)passw|passphrase|\bpwd|secret|credential|token|signature|\bsign|hmac|authenticat")
+_LOOKED_UP = re.compile(r"[A-Za-z_][\w.]*(?:\[|\.get\()")
+_CONSTANT = re.compile(r"_*[A-Z][A-Z0-9_]*|__\w+__")
+_PROTECTS = re.compile(r"(?i)passw|passphrase|\bpwd|\bpw\b|secret|credential|token|signature|\bsign|hmac|authenticat")
 _FOREIGN = re.compile(
     r"\b(request|req|argv|input\(|raw_input\(|query_params|querystring|query_string|GET\b|POST\b|cookies?|headers|recv"
     r"|stdin|payload|form\[|form\.|body\b|user_input)"
@@ -30,6 +32,7 @@ _FILE = re.compile(
     r"(?i)^(?:f|fp|fd|fh|fin|fileobj|(?:\w*_)?(?:file|stream|handle|reader)(?:_?(?:obj|handle|name|path))?)$"
 )
 _NAME = re.compile(r"^[A-Za-z_]\w*$")
+_TEXT = re.compile(r"[rRbBuUfF]{0,2}(?:\"[^\"]*\"|'[^']*')")
 
 
 def is_foreign(text: str) -> bool:
@@ -106,10 +109,21 @@ class PythonCall:
         given, signature = self._trace(text)
         return is_foreign(given) or re.search(rf"[(,*]\s*{text}\s*[,:=)]", signature) is not None
 
-    def is_decoded(self) -> bool:
-        """Whether the first argument is decoded where it stands, or where it got its name."""
-        given = self._trace(self.argument)[0] if _NAME.match(self.argument) else ""
-        return _DECODES.search(f"{self.argument} {given}") is not None
+    @property
+    def given(self) -> str:
+        """The first argument, or what its name was given last."""
+        return (self._trace(self.argument)[0] if _NAME.match(self.argument) else "") or self.argument
+
+    @property
+    def is_unseen(self) -> bool:
+        """Whether nobody can read what the first argument holds: it is decoded or looked up."""
+        return _DECODES.search(self.given) is not None or _LOOKED_UP.match(self.given) is not None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether only texts and constants of the program are in the first argument."""
+        code = re.sub(r"\{([^{}]*)\}", r'"\1"', self.given)  # of an f-string
+        return all(map(_CONSTANT.fullmatch, re.findall(r"[A-Za-z_]\w*", _TEXT.sub(" ", code))))
 
     @property
     def around(self) -> str:
@@ -118,14 +132,14 @@ class PythonCall:
 
     def _trace(self, name: str) -> tuple[str, str]:
         """What a name was given last, or the head of the function that it was not given anything in."""
-        given = re.compile(rf"^\s*{name}\s*(?::[^=]+)?=(?!=)\s*(?P<what>.*)")
+        given = re.compile(rf"[ \t]*{name}\s*(?::[^=\n]+)?=(?!=)[ \t]*")
         for at in range(self._row - 2, max(self._row - 2 - _FURTHEST, -1), -1):
-            line = self._lines[at]
-            if found := given.match(line):
-                return found["what"], ""
-            if re.match(r"\s*(async\s+)?def\s", line):
-                signature = "\n".join(self._lines[at : at + _MOST_LINES])
-                return "", signature[: _find_end(signature)]
+            some = "\n".join(self._lines[at : at + _MOST_LINES])
+            if found := given.match(some):
+                rest = some[found.end() :]
+                return rest[: _find_end(rest, "\n")].strip(), ""
+            if re.match(r"\s*(async\s+)?def\s", some):
+                return "", some[: _find_end(some)]
         return "", ""
 
 
@@ -231,7 +245,7 @@ def _look_closer(danger: Danger, call: PythonCall) -> Danger | None:
         case Danger.own_object:
             return _rate_loading(call)
         case Danger.html:
-            return Danger.html if _takes_from_outside(call) else Danger.own_html
+            return Danger.html if _puts_in(call) else Danger.own_html
         case Danger.weak_cipher:
             return Danger.weak_cipher if _PROTECTS.search(call.around) else Danger.weak_hash
         case _:
@@ -244,7 +258,7 @@ def _rate_evaluation(call: PythonCall) -> Danger:
         return Danger.own_code
     if not is_read_from_a_file(text) and (is_foreign(text) or call.comes_from_outside(text)):
         return Danger.foreign_code
-    return Danger.decoded_code if call.is_decoded() else Danger.own_code
+    return Danger.unseen_code if call.is_unseen else Danger.own_code
 
 
 def _rate_loading(call: PythonCall) -> Danger | None:
@@ -256,7 +270,7 @@ def _rate_loading(call: PythonCall) -> Danger | None:
         return Danger.foreign_object
     is_given = not is_read_from_a_file(text) and not is_file(text) and call.comes_from_outside(text)
     is_any_class = re.search(r"\bloads$", call.name) is not None or _UNSAFE_LOADER.search(call.text) is not None
-    return Danger.foreign_object if is_given and is_any_class else Danger.own_object
+    return Danger.foreign_object if is_given and is_any_class else Danger.kept_object
 
 
 def _rate_command(call: PythonCall) -> Danger:
@@ -265,8 +279,9 @@ def _rate_command(call: PythonCall) -> Danger:
     is_given = is_put_together(text) and (call.list_from_outside() or _COMMAND_LINE.search(text) is not None)
     if is_given or is_foreign(text):
         return Danger.command
-    return Danger.command_text if is_put_together(text) or call.comes_from_outside(text) else Danger.own_command
+    return Danger.own_command if call.is_constant else Danger.command_text
 
 
-def _takes_from_outside(call: PythonCall) -> bool:
-    return is_foreign(call.argument) or bool(call.list_from_outside())
+def _puts_in(call: PythonCall) -> bool:
+    """Whether something from elsewhere is put into its text, here or where that got its name."""
+    return is_foreign(call.given) or bool(call.list_from_outside()) or is_put_together(call.given)

@@ -21,9 +21,10 @@ class Danger(StrEnum):
     command_text = "a command for a shell that may be put together elsewhere"
     own_command = "a command for a shell that only the program puts together"
     foreign_code = "text from outside, evaluated as code"
-    decoded_code = "text evaluated as code that nobody can read before it is decoded"
+    unseen_code = "text evaluated as code that cannot be read where it runs"
     own_code = "text evaluated as code that may be the program's own"
     foreign_object = "objects of any class, built from data from outside"
+    kept_object = "objects of any class, built from what the program kept itself"
     own_object = "objects of any class, built from a file that may be the program's own"
     file_inclusion = "a file run as code that the request chooses"
     open_script = "a script run from the network that anybody on the way can replace"
@@ -69,7 +70,7 @@ _ERRORS = frozenset(
 )
 _REMARKS = frozenset(
     {
-        *(Danger.own_command, Danger.own_code, Danger.own_object, Danger.own_html, Danger.weak_hash),
+        *(Danger.own_command, Danger.own_code, Danger.kept_object, Danger.own_html, Danger.weak_hash),
         *(Danger.exposed_port, Danger.needless_right, Danger.unchecked),
     }
 )

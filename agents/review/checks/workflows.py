@@ -26,8 +26,11 @@ _DANGERS = {
     "secrets-inherit": Danger.needless_right,
 }
 _INJECTION = "template-injection"
-_OF_WRITERS = re.compile(r"[\s${]*(?:inputs|vars|secrets|github\.(?:event\.inputs|ref_name|ref|repository|sha))\b")
-"""What those set who have rights here: who dispatches, tags or configures."""
+_OF_WRITERS = re.compile(
+    r"[\s${]*(?:(?:vars|secrets|github\.event\.inputs)\.[\w-]+|github\.(?:ref_name|ref|repository|sha))\s*"
+)
+"""What those set alone who have rights here: who dispatches, tags or configures. The `inputs` of what others call may
+be of strangers."""
 _OF_MATRIX = re.compile(r"[\s${]*matrix\.")
 """What whoever may change the workflow decides, or its program: where no stranger starts it, that adds nothing."""
 # What people write who need no rights here.
@@ -43,6 +46,8 @@ _CHECKS_OUT_STRANGERS = re.compile(
     r"|\brepository:.*github\.event\.pull_request\.head\.repo|\bgh pr checkout\b"
     r"|\bgit (?:fetch|checkout|pull)\b.*(?:github\.event\.pull_request\.head|github\.head_ref|refs/pull/|pull/\$)"
 )
+_BRINGS_SOMETHING = re.compile(r"(?i)checkout|artifact|uses:\s*[\"']?\./|/\.github/workflows/|^\s*(?:-\s+)?run:")
+"""What may bring the code or the data of strangers there, or run it."""
 _WAITS_FOR_A_PERSON = re.compile(r"^\s*environment:|\blabeled\b|github\.event\.label\b|author_association")
 _EVERY_RIGHT, _USUAL_RIGHTS = "uses write-all permissions", "default permissions used"
 _STRANGERS_START = "dangerous-triggers"
@@ -162,7 +167,7 @@ def _finding(
     last = location["end_point"]["row"] + (location["end_point"]["column"] > 0)
     rule = f"zizmor/{entry['ident']}"
     said = _SAYS.get(danger) or f"{entry['desc'].capitalize()}: {noted}"
-    if entry["ident"] == _STRANGERS_START and not any(map(_CHECKS_OUT_STRANGERS.search, content)):
+    if entry["ident"] == _STRANGERS_START and not any(map(_BRINGS_SOMETHING.search, content)):
         severity = Severity.info
     elif entry["ident"] == _STRANGERS_START and runs_strangers_code(content):
         severity = rule_texts.rate(Danger.open_workflow)
@@ -223,7 +228,7 @@ def _severity(rule: str, determined: dict[str, Any], feature: str, expression: s
     worst = rule_texts.rate(danger)
     is_sure = determined["severity"] == "High" and determined["confidence"] == "High"
     if rule == _INJECTION:
-        if _OF_WRITERS.match(expression):
+        if _OF_WRITERS.fullmatch(expression):
             return Severity.info
         is_sure = is_sure and _STRANGERS_WRITE.search(expression) is not None
     theirs = Severity.error if is_sure else _SEVERITY.get(determined["severity"])

@@ -71,20 +71,25 @@ PATTERNS: Mapping[str, Examples] = {
         good=("chmod 755 x", "chmod +x run.sh", "chmod 1777 /tmp", "echo 777", "chmod u+rwx x"),
     ),
     "shell/eval-input": Examples(
-        bad=("eval $1", 'eval "$@"', 'eval "sudo ${2}"', 'then eval "$INPUT_COMMAND"', "eval ${GITHUB_HEAD_REF}"),
-        good=('eval "$cmd"', "eval $(minikube docker-env)", "# eval $1"),
-    ),
-    "shell/eval-variable": Examples(
-        bad=('eval "$cmd"', "if x; then eval $CMD; fi", 'eval "sudo $command"', "eval ${setup}"),
+        bad=(
+            *("eval $1", 'eval "$cmd"', "if x; then eval $CMD; fi", 'eval "$@"', 'eval "sudo $command"'),
+            'payload=$(curl -s http://site.org)\neval "$payload"',
+            "cmd='ls'\ncmd=\"$cmd $1\"\neval $cmd",
+            "cmd='ls'\nread -r cmd\neval $cmd",
+        ),
         good=(
-            "eval $1",
             'eval "$(ssh-agent -s)"',
             "eval $(minikube docker-env)",
             "evaluate $x",
             'echo "eval $x"',
             'eval "${name@Q}"',
             "# eval $1",
+            "trace='echo \"$0\"'\neval $trace",
         ),
+    ),
+    "shell/eval-text": Examples(
+        bad=("trace='echo \"$0\"'\neval $trace", "a='ls'; if x; then eval $a; fi"),
+        good=("eval $1", 'eval "$cmd"', 'trace="echo $1"\neval $trace'),
     ),
     "shell/rm-empty-variable": Examples(
         bad=('rm -rf "$DIR"/', "rm -rf $DIR/*", 'rm -r -f "${BUILD_DIR}/"', 'cd x && rm -fr "$OUT"/*'),

@@ -35,12 +35,13 @@ OWN = {
     "b.py": "import hashlib\n\n\ndef f(text):\n    return hashlib.md5(text).hexdigest()\n",
     "a.rb": 'def f\n  class_eval("def x; @#{name}; end")\nend\n',
     "a.js": "export const all = eval('this');\n",
-    "b.js": "export const all = (timer) => eval(timer.func);\n",
-    "a.sh": '#!/bin/sh\nsetup="cd /srv"\neval "$setup"\n',
+    "a.sh": "#!/bin/sh\nsetup='cd /srv'\neval \"$setup\"\n",
 }
 HARMLESS = {
     "a.py": 'def f(db, c, table):\n    return db.execute(f"SELECT * FROM {table} WHERE b = ?", [c])\n',
     "c.py": "import subprocess\n\n\ndef f(command):\n    subprocess.run(command, shell=True)\n",
+    "a.js": "export const all = (timer) => eval(timer.func);\n",
+    "b.php": "<?php\nfunction f($code) {\n    eval($code);\n}\n",
     "a.sh": '#!/bin/sh\neval "$@"\n',
     "Dockerfile": "FROM a:1\nRUN curl -fsSL https://deb.site.org/setup | bash -\n",
 }

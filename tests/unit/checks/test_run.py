@@ -121,7 +121,11 @@ INSECURE_PYTHON: list[tuple[str, Severity | None]] = [
     ('subprocess.run("ls *", shell=True)', None),  # nothing comes from outside
     ("line = '/sbin/' + NAME\n    os.popen(line)", Severity.info),
     ("os.system(MAKE)", Severity.info),
-    ('os.system(f"black {PLACE}")', Severity.warning),
+    ('os.system(f"black {PLACE}")', Severity.info),
+    ('os.system(f"black {place}")', Severity.warning),
+    ("line = 'gzip ' + c\n    os.system(line)", Severity.warning),
+    ("line = (\n        'gzip ' + c\n    )\n    os.system(line)", Severity.warning),
+    ("line = build(c)\n    os.system(line)", Severity.warning),
     ("os.chmod(c, 0o777)", Severity.warning),
     ("os.chmod(c, 0o770)", Severity.warning),
     ("eval(c)", Severity.error),
@@ -131,6 +135,8 @@ INSECURE_PYTHON: list[tuple[str, Severity | None]] = [
     ("code = compile(SOURCE, 'a', 'exec')\n    exec(code)", Severity.info),
     ('exec(base64.b64decode("cHJpbnQoKQ=="))', Severity.warning),
     ("code = bytes.fromhex(WORD)\n    exec(code)", Severity.warning),
+    ("code = settings['code']\n    exec(code)", Severity.warning),
+    ("eval(row.get('code'))", Severity.warning),
     ("code = request.args['x']\n    eval(code)", Severity.error),
     ("pickle.loads(c)", Severity.error),
     ("pickle.loads(\n        c\n    )", Severity.error),
@@ -148,6 +154,8 @@ INSECURE_PYTHON: list[tuple[str, Severity | None]] = [
     ("return mark_safe(c)", Severity.warning),
     ("return mark_safe('<p>' + request.GET['a'])", Severity.warning),
     ("return mark_safe(self.rendered)", Severity.info),
+    ("text = '<b>%s</b>' % cursor.name\n    return mark_safe(text)", Severity.warning),
+    ("text = format_html('<b>{}</b>', cursor.name)\n    return mark_safe(text)", Severity.info),
     ("return Markup(c)", Severity.warning),
     ("return Markup(concat(self.stream))", Severity.info),
     ("yaml.load(c, Loader=yaml.SafeLoader)", None),
@@ -485,13 +493,16 @@ CHECKOUT = """\
         ("      - run: npm ci\n" + CHECKOUT, Severity.warning),
         (
             CHECKOUT.replace("pull_request.head.sha", "pull_request.base.sha") + "      - run: npm ci\n",
-            Severity.info,  # nothing of strangers is there
+            Severity.warning,
         ),
         (
             CHECKOUT + "  b:\n    environment: checked\n    runs-on: ubuntu-latest\n    steps:\n      - run: npm ci\n",
             Severity.warning,
         ),
         (CHECKOUT + "  b:\n    runs-on: ubuntu-latest\n    steps:\n      - run: npm ci\n", Severity.warning),
+        ("      - uses: octo-org/greet@v1\n", Severity.info),  # it brings nothing there
+        ("      - uses: actions/download-artifact@v5\n", Severity.warning),
+        ("      - run: gh pr diff > all\n", Severity.warning),
     ],
 )
 async def test_who_runs_the_code_of_strangers_with_secrets_is_stopped(
@@ -510,7 +521,9 @@ async def test_javascript_in_tests_and_from_requests(toolbox: Toolbox) -> None:
     found = await find_by_rule(toolbox, {"src/a.js": (None, sent)})
     assert found["oxlint/no-new-func"].severity is Severity.error
     found = await find_by_rule(toolbox, {"src/b.js": (None, own)})
-    assert found["oxlint/no-new-func"].severity is Severity.info
+    assert found["oxlint/no-new-func"].severity is Severity.warning
+    compiled = f'Object.defineProperty(exports, "__esModule", {{}});\n{sent}'
+    assert "oxlint/no-new-func" in await find_by_rule(toolbox, {"src/d.js": (None, compiled)})
     polluted = "Object.prototype.x = 1;\nexpect(f()).to.exist;\n"
     assert set(await find_by_rule(toolbox, {"test/a.test.js": (None, polluted)})) == set()
     assert set(await find_by_rule(toolbox, {"src/c.js": (None, polluted)})) == {
@@ -551,6 +564,7 @@ async def test_what_a_workflow_had_is_not_said_of_a_line_beside(
         ("github.head_ref", Severity.error),
         ("github.event.inputs.version", Severity.info),  # who may start it has rights of their own
         ("github.ref_name", Severity.info),
+        ("github.ref_name || github.head_ref", Severity.error),
         ("github.event.release.tag_name", Severity.warning),
     ],
 )
@@ -639,6 +653,21 @@ async def test_a_private_key_exchanged_below_its_header_is_found_and_never_quote
     assert [(f.rule, f.line) for f in result.findings] == [("secret/private-key", 2)]
     assert not any(_base64(line)[:20] in repr(result) for line in new)
     assert (await check_files(toolbox, {"deploy.pem": (before, before + "\n")})).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "severity"),
+    [
+        ("tests/certs/site.key", Severity.warning),
+        ("docs/site.key", Severity.critical),
+        ("site.key", Severity.critical),
+    ],
+)
+async def test_a_key_that_tests_need_blocks_nobody(toolbox: Toolbox, path: str, severity: Severity) -> None:
+    lines = "\n".join(_base64(sha512(f"{n}".encode()).digest()) for n in range(8))
+    key = "-----BEGIN {0}-----\n{1}\n-----END {0}-----\n".format("PRIVATE " + "KEY", lines)
+    [found] = (await check_files(toolbox, {path: (None, key)})).findings
+    assert (found.rule, found.severity) == ("secret/private-key", severity)
 
 
 async def test_a_private_key_that_one_commit_exchanged_and_the_next_put_back(toolbox: Toolbox) -> None:

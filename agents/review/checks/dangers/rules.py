@@ -28,7 +28,11 @@ def _is_sent(node: SgNode) -> bool:
 
 
 def _rate_code(node: SgNode) -> Danger:
-    return Danger.foreign_code if _is_sent(node) else Danger.own_code
+    """A program mostly writes the methods itself that it adds to its classes."""
+    if _is_sent(node):
+        return Danger.foreign_code
+    is_own = re.match(r"[\w.:]*\b(?:class|instance|module)_eval\b", node.text()) is not None
+    return Danger.own_code if is_own else Danger.unseen_code
 
 
 def _rate_php_load(node: SgNode) -> Danger:
