@@ -107,7 +107,7 @@ _EVALUATED = re.compile(
 _TAKES_IN = re.compile(r"\b(?:read|for|getopts|mapfile|readarray|printf)\b([^;|&]*)")
 
 
-def _evaluated(lines: Sequence[LogicalLine], *, is_own: bool) -> Iterator[tuple[LogicalLine, int]]:
+def _find_evaluations(lines: Sequence[LogicalLine], *, is_own: bool) -> Iterator[tuple[LogicalLine, int]]:
     """``eval $X``.
 
     :param is_own: whether the script gives the variable only texts in which nothing is put in.
@@ -257,7 +257,7 @@ TABLE: tuple[CodePattern, ...] = (
         Danger.unseen_code,
         _EVAL.format("whatever the variable holds"),
         _SHELLCHECK + "SC2294",
-        partial(_evaluated, is_own=False),
+        partial(_find_evaluations, is_own=False),
     ),
     CodePattern(
         "shell/eval-text",
@@ -265,7 +265,7 @@ TABLE: tuple[CodePattern, ...] = (
         Danger.own_code,
         _EVAL.format("the text of a variable"),
         _SHELLCHECK + "SC2294",
-        partial(_evaluated, is_own=True),
+        partial(_find_evaluations, is_own=True),
     ),
     CodePattern(
         "shell/rm-empty-variable",

@@ -110,19 +110,19 @@ class PythonCall:
         return is_foreign(given) or re.search(rf"[(,*]\s*{text}\s*[,:=)]", signature) is not None
 
     @property
-    def given(self) -> str:
+    def value(self) -> str:
         """The first argument, or what its name was given last."""
         return (self._trace(self.argument)[0] if _NAME.match(self.argument) else "") or self.argument
 
     @property
     def is_unseen(self) -> bool:
         """Whether nobody can read what the first argument holds: it is decoded or looked up."""
-        return _DECODES.search(self.given) is not None or _LOOKED_UP.match(self.given) is not None
+        return _DECODES.search(self.value) is not None or _LOOKED_UP.match(self.value) is not None
 
     @property
     def is_constant(self) -> bool:
         """Whether only texts and constants of the program are in the first argument."""
-        code = re.sub(r"\{([^{}]*)\}", r'"\1"', self.given)  # of an f-string
+        code = re.sub(r"\{([^{}]*)\}", r'"\1"', self.value)  # of an f-string
         return all(map(_CONSTANT.fullmatch, re.findall(r"[A-Za-z_]\w*", _TEXT.sub(" ", code))))
 
     @property
@@ -284,4 +284,4 @@ def _rate_command(call: PythonCall) -> Danger:
 
 def _puts_in(call: PythonCall) -> bool:
     """Whether something from elsewhere is put into its text, here or where that got its name."""
-    return is_foreign(call.given) or bool(call.list_from_outside()) or is_put_together(call.given)
+    return is_foreign(call.value) or bool(call.list_from_outside()) or is_put_together(call.value)

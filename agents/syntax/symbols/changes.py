@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
+from agents.syntax.symbols.imports import Import
 from agents.syntax.symbols.places import FOLLOWED, NamePlace, SourceFile
 
 _COMMENT = re.compile(r"\s*(?:#(?!\[|include|define)|//|/?\*|--|<!--|$)")
@@ -217,10 +218,16 @@ def _describe_call(source: SourceFile, place: NamePlace) -> list[tuple[str, ...]
     words = re.findall(r"\w+", place.receiver)
     is_plain = words[:1] and (words[0] in taken or words[0][:1].isupper() or words[0] in SELF | SUPER)
     if is_plain or is_telling(name):
-        return [(each,) for each in defining]
+        passed_on = [f"{_name_module(taken[words[0]])}/__init__.py"] if words and words[0] in taken else []
+        return [(each,) for each in (*(passed_on if source.language == "python" else ()), *defining)]
     types = {read_class(words[-1]) if words else "", *source.find_types(words[-1] if words else "")}
     named = {taken[each].name or each if each in taken else each for each in types}
     return [(each, type_) for each in defining for type_ in sorted(named) if type_]
+
+
+def _name_module(taken: Import) -> str:
+    """The last word of the module that an import may be."""
+    return (taken.name or taken.module).rpartition(".")[2]
 
 
 _PASSING_ON: Mapping[str, tuple[str, ...]] = {

@@ -230,7 +230,7 @@ class Repository:
         if place.path in paths:
             return True
         others = (self.open(path) for path in paths[:4]) if depth < _DEEPEST else ()
-        passing = (each for each in others if each is not None and place.name in each.text)
+        passing = (each for each in others if each is not None and (place.name in each.text or each.takes_everything))
         return any(
             each.find_top(place.name) is None and place.name in self.find_names(each, place, depth + 1)[0]
             for each in passing

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from ast_grep_py import SgNode, SgRoot
 
-from agents.syntax.symbols.imports import Import, read_imports
+from agents.syntax.symbols.imports import EVERYTHING, Import, read_imports
 from agents.syntax.trees import LARGEST, LONGEST_LINE
 
 
@@ -191,6 +191,11 @@ class SourceFile:
         """Its classes, with what they build on; some grammars call the root of a file a module, which has no name."""
         heads = (self._read_head(node) for node in self._find(_CLASSES - _ALIASES))
         return tuple(head for head in heads if head.name)
+
+    @property
+    def takes_everything(self) -> bool:
+        """Whether it imports all that another file has, without naming it."""
+        return any(each.name == EVERYTHING for each in self.imports)
 
     @cached_property
     def import_lines(self) -> frozenset[int]:

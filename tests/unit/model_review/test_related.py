@@ -1,5 +1,7 @@
 """What a model is shown of files that a change leaves alone."""
 
+import pytest
+
 from agents.review.model.related import render_related
 from agents.review.model.rendering import WITHHELD
 from tests.unit.model_review.trees import describe, find, tell
@@ -104,3 +106,13 @@ def test_a_function_of_a_file_overrides_no_method() -> None:
     other = "from a import Store\n\n\ndef load_all():\n    return [Store()]\n"
     change = describe("a.py", base, base.replace("(self)", "(self, cart)"))
     assert not [each for each in tell([change], {"b.py": other}) if "overrides" in each or "builds on" in each]
+
+
+@pytest.mark.parametrize("taken", ["from .plots import *", "from .plots import draw_violins"])
+def test_a_package_that_passes_all_on_leads_to_what_is_called(taken: str) -> None:
+    before = "import pkg as p\n\n\ndef show():\n    return 1\n"
+    change = describe("shop.py", before, before.replace("return 1", "return p.draw_violins(1)"))
+    files = {"pkg/__init__.py": f"{taken}\n", "pkg/plots.py": "def draw_violins(x):\n" + "    x += 1\n" * 6 + "    return x\n"}
+    assert [each for each in tell([change], files) if each.startswith("pkg/plots.py")]
+    del files["pkg/__init__.py"]
+    assert tell([change], files) == set()
