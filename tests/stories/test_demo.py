@@ -46,7 +46,7 @@ def _check_story(told: str, details: str) -> None:
     assert "…”" not in told  # no title and no line is cut
     assert "author: /forge why F-" in told
     assert "old_names.py imports names for customers" in " ".join(details.replace("│", " ").split())
-    assert "Forge resolved 12 of 12 threads: their findings are fixed or dismissed." in told
+    assert "Forge resolved 13 of 13 threads: their findings are fixed or dismissed." in told
     last = told.split("Forge resolved")[1].split("Another pull request")[0]
     assert "](" not in last
     assert "`" not in last
