@@ -134,6 +134,7 @@ def _build_dismissal(finding: dict[str, Any]) -> dict[str, Any]:
         "name": finding["name"],
         "by_id": 1,
         "by_login": "dora",
+        "word": "dismissed",
         "reason": "defined elsewhere",
         "memory_id": "",
         "created_at": finding["created_at"],
