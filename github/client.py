@@ -123,15 +123,15 @@ class Client:
 
         return await retry_read(read, self._sleep)
 
-    async def write_as_app(self, method: str, path: str, purpose: str) -> None:
-        """One write by the App itself, sent in its turn and never repeated. Ignores the body of a success.
+    async def post_as_app(self, path: str, purpose: str) -> None:
+        """One POST by the App itself, sent in its turn and never repeated. Ignores the body of a success.
 
         :raises Unavailable: it may have taken effect all the same.
         """
         await self._gate.check(APP)
-        async with self._lanes.turn(APP, Write.to(method, path)):
+        async with self._lanes.turn(APP, Write.to("POST", path)):
             await self._sleep_if_low(APP)
-            await self._open_as_app(purpose).rest(method, path, refusals=range(200, 300))
+            await self._open_as_app(purpose).rest("POST", path, refusals=range(200, 300))
 
     async def items(
         self,

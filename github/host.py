@@ -279,7 +279,7 @@ class GitHubDeliveries:
 
     async def redeliver(self, attempt_id: int) -> None:
         """Have the event of an attempt delivered once more, with the same GUID; it arrives a moment later."""
-        await self._client.write_as_app("POST", f"{_LOG}/{attempt_id}/attempts", "have GitHub send a delivery again")
+        await self._client.post_as_app(f"{_LOG}/{attempt_id}/attempts", "have GitHub send a delivery again")
 
 
 def _cursor(following: str | None, purpose: str) -> str | None:

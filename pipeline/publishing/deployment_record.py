@@ -179,11 +179,10 @@ class GitHubRecord:
         host, repository, environment = self.services.host, self.run.repository, self.deployment.environment
 
         async def find() -> int | None:
-            found = await host.find_deployment(repository, self.sha, environment, self.key)
-            return None if found is None else found.id
+            return await host.find_deployment(repository, self.sha, environment, self.key)
 
         async def create() -> int:
-            made = await host.create_deployment(
+            return await host.create_deployment(
                 repository,
                 sha=self.sha,
                 environment=environment,
@@ -192,7 +191,6 @@ class GitHubRecord:
                 payload={"forge": self.key},
                 required_contexts=required,
             )
-            return made.id
 
         github_id = await write_once(self.services, self.run, self.key, "deployment", create, find=find)
         if self.key == self.run.id:

@@ -161,7 +161,7 @@ async def answer_once(services: Services, key: str, write: Write, *, find: Find)
     :raises Halted: if the operator told Forge to stop; nothing is claimed then.
     """
     await halts.require_none(services.database)
-    claim = await outbox.claim_answer(services.database, key, "answer", services.clock.now())
+    claim = await outbox.claim_answer(services.database, key, services.clock.now())
     if claim.remote_id is not None:
         return
     remote_id = await _find_effect(services, claim, find)
