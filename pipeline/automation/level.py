@@ -59,11 +59,11 @@ async def find_opening_obstacle(services: Services, repository: RepositoryRef) -
 
 async def try_update_level(services: Services, repository: RepositoryRef, number: int) -> int | None:
     """Update the level after a decision of a person. If that fails, the next update makes up for it."""
-    past = await runs.list_for_pull_request(services.database, repository.id, number)
-    if not past:
+    newest = await runs.find_newest(services.database, repository.id, number)
+    if newest is None:
         return None
     try:
-        return await update_level(services, past[0].run)
+        return await update_level(services, newest)
     except RateLimited:
         raise
     except CodeHostError as error:
@@ -110,8 +110,7 @@ async def record_miss(
 
 async def find_announced_merge(services: Services, repository: RepositoryRef, number: int) -> Run | None:
     """The newest run here, if the merge of its head is announced and still pending."""
-    past = await runs.list_for_pull_request(services.database, repository.id, number)
-    run = past[0].run if past else None
+    run = await runs.find_newest(services.database, repository.id, number)
     if run is None or await automation_level.find_announcement(services.database, run.id) is None:
         return None
     done = {str(each["act"]) for each in await automation_level.list_actions(services.database, run.id)}

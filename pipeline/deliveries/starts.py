@@ -136,8 +136,8 @@ async def handle_review(context: DeliveryContext, command: ReviewPullRequest) ->
 
 async def _excludes_drafts(context: DeliveryContext, command: ReviewPullRequest) -> bool:
     """Whether drafts are not reviewed here, and a run is active that nobody asked for."""
-    past = await runs.list_for_pull_request(context.services.database, command.repository.id, command.number)
-    if not past or past[0].run.state.is_final or past[0].run.trigger is not Trigger.pull_request:
+    last = await runs.find_newest(context.services.database, command.repository.id, command.number)
+    if last is None or last.state.is_final or last.trigger is not Trigger.pull_request:
         return False
     loaded = await loading.load_live(context.services, command.repository)
     return not loaded.configuration.review.drafts

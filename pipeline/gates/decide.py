@@ -168,8 +168,8 @@ async def find_gate(services: Services, repository: RepositoryRef, number: int, 
 
 async def _find_postponed(services: Services, repository: RepositoryRef, number: int) -> str:
     """What the newest review of a pull request asks once nothing blocks; may be empty."""
-    past = await runs.list_for_pull_request(services.database, repository.id, number)
-    review = await checkpoints.load_review(services.database, past[0].run) if past else None
+    newest = await runs.find_newest(services.database, repository.id, number)
+    review = None if newest is None else await checkpoints.load_review(services.database, newest)
     return "" if review is None else "; ".join(reason.text for reason in review.reasons if reason.code == LATER)
 
 

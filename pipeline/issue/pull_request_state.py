@@ -168,8 +168,8 @@ class OwnPullRequest:
 
     async def _find_review_run(self, head: str) -> Run | None:
         """The newest run of the review on a head."""
-        past = await runs.list_for_pull_request(self.context.database, self.context.run.repository.id, self.number)
-        return next((each.run for each in past if each.run.head_sha == head), None)
+        repository_id = self.context.run.repository.id
+        return await runs.find_newest(self.context.database, repository_id, self.number, head_sha=head)
 
 
 def _judge_tests(tested: HeadTestResult | None, send_backs: Sequence[SendBack]) -> dict[str, object]:

@@ -42,8 +42,7 @@ async def enqueue_test(run: Run, occasion: str) -> None:
 
 async def find_run_on_head(services: Services, repository: RepositoryRef, number: int, head: str) -> Run | None:
     """The newest run on a pull request, if it is about ``head``."""
-    past = await runs.list_for_pull_request(services.database, repository.id, number)
-    newest = past[0].run if past else None
+    newest = await runs.find_newest(services.database, repository.id, number)
     return newest if newest is not None and newest.head_sha == head else None
 
 

@@ -81,10 +81,9 @@ async def list_let_pass(
     services: Services, repository: RepositoryRef, number: int, found: Sequence[Finding]
 ) -> set[str]:
     """The fingerprints of the findings that somebody let pass with ``destructive``, as far as that holds now."""
-    past = await runs.list_for_pull_request(services.database, repository.id, number)
-    if not past:
+    newest = await runs.find_newest(services.database, repository.id, number)
+    if newest is None:
         return set()
-    newest = past[0].run
     accepted = await load_approved(services, newest, number)
     here = list_answered(await gates.list_for_run(services.database, newest.id))
     return here | list_still_accepted(found, accepted)

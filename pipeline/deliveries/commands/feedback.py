@@ -151,6 +151,6 @@ class _Answer:
     async def _hint(self) -> str:
         """What has to be done for it to count, where no verdict can change any more."""
         context = self.context
-        past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
-        is_over = bool(past) and past[0].run.state in {RunState.failed, RunState.cancelled}
+        last = await runs.find_newest(context.database, context.repository.id, context.number)
+        is_over = last is not None and last.state in {RunState.failed, RunState.cancelled}
         return f" {texts.LOOK_AGAIN}" if is_over and self._is_about_avoidance else ""
