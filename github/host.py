@@ -14,7 +14,7 @@ from domain.github.installations import AttemptsPage, InstallationState, find_mi
 from domain.ports import Clock
 from domain.runs.run import RepositoryRef
 from domain.value import Value
-from github.check_runs import GitHubCheckRuns, GitHubFailingChecks
+from github.check_runs import GitHubCheckResults, GitHubCheckRuns
 from github.client import PAGE, Client, Stop, never_stop, quote_segment
 from github.contents import GitHubCommits, GitHubContents
 from github.conversation import GitHubConversation
@@ -107,7 +107,7 @@ class GitHubHost(
     GitHubPullRequests,
     GitHubIssues,
     GitHubDeployments,
-    GitHubFailingChecks,
+    GitHubCheckResults,
     GitHubCommits,
     GitHubContents,
     GitHubCheckRuns,
