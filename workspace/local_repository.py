@@ -109,7 +109,7 @@ async def open_local(path: Path, base: str | None, *, staged: bool = False) -> A
             settings = await _read_settings(theirs, path)
             uncommitted = _WorkingTree(git, place, place.top, Path(folder), settings)
             tree, left_out = (await uncommitted.index(head), []) if staged else await uncommitted.tree(head)
-            if tree != await _tree_of(git, head):
+            if tree != await Objects(git).tree_of(head):
                 head = tree
         yield LocalRepository(git, merge_base, head, left_out, place.top, title)
 
@@ -164,10 +164,6 @@ async def _resolve_commit(git: Git, path: Path, revision: str) -> str | None:
     asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     found = await git.run(*asked, cwd=path, expect=(0, 1, 128))
     return found.stdout.decode().strip() or None
-
-
-async def _tree_of(git: Git, commit: str) -> str:
-    return (await git.run("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")).stdout.decode().strip()
 
 
 async def _borrow(place: _Layout, folder: Path) -> Git:
