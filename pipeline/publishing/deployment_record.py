@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from domain.deployments.deployment import CHECK_ID_PREFIX, Deployment, DeploymentState, Wish
 from domain.errors import CodeHostError, Forbidden, NotFound, RateLimited
@@ -146,10 +147,7 @@ class GitHubRecord:
         :param log_url: where people read more; empty if there is nothing to read.
         """
         github_id = await self._find_or_create(())
-
-        async def write() -> int:
-            return await self._add_status(github_id, state, description, log_url)
-
+        write = partial(self._add_status, github_id, state, description, log_url)
         await write_once(self.services, self.run, f"{self.key} {step}", "deployment_status", write)
 
     async def report_end(self, state: HostDeploymentState, description: str) -> None:
@@ -177,21 +175,17 @@ class GitHubRecord:
 
     async def _find_or_create(self, required: Sequence[str]) -> int:
         host, repository, environment = self.services.host, self.run.repository, self.deployment.environment
-
-        async def find() -> int | None:
-            return await host.find_deployment(repository, self.sha, environment, self.key)
-
-        async def create() -> int:
-            return await host.create_deployment(
-                repository,
-                sha=self.sha,
-                environment=environment,
-                is_production=self.deployment.is_production,
-                description=f"{self.deployment.cause.value}, by Forge",
-                payload={"forge": self.key},
-                required_contexts=required,
-            )
-
+        find = partial(host.find_deployment, repository, self.sha, environment, self.key)
+        create = partial(
+            host.create_deployment,
+            repository,
+            sha=self.sha,
+            environment=environment,
+            is_production=self.deployment.is_production,
+            description=f"{self.deployment.cause.value}, by Forge",
+            payload={"forge": self.key},
+            required_contexts=required,
+        )
         github_id = await write_once(self.services, self.run, self.key, "deployment", create, find=find)
         if self.key == self.run.id:
             await deployments.keep_github_id(self.services.database, self.run.id, github_id)

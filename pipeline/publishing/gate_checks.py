@@ -223,12 +223,8 @@ async def _show_check(services: Services, run: Run, gate: Gate, spent: int) -> i
 async def _show_comment(services: Services, run: Run, gate: Gate, spent: int) -> int:
     """The comment that shows the gate: a new one, or the one of a void question that it replaces."""
     text, step = _render(services, gate, spent), f"gate {gate.id}"
-
-    async def find() -> int | None:
-        return await services.host.find_comment(gate.repository, gate.number, services.markers.make("gate", gate.id))
-
-    async def create() -> int:
-        return await services.host.create_comment(gate.repository, gate.number, text)
+    find = partial(services.host.find_comment, gate.repository, gate.number, services.markers.make("gate", gate.id))
+    create = partial(services.host.create_comment, gate.repository, gate.number, text)
 
     async def edit(comment_id: int) -> int:
         try:

@@ -52,9 +52,7 @@ async def open_issue(
     async def find() -> int | None:
         return await services.host.find_own_issue(repository, marker, services.clock.now() - _LOOKED_BACK)
 
-    async def create() -> int:
-        return await services.host.create_issue(repository, redact_outgoing(title), redact_outgoing(body), labels)
-
+    create = partial(services.host.create_issue, repository, redact_outgoing(title), redact_outgoing(body), labels)
     await answer_once(services, key, create, find=find)
     number = await outbox.find_remote_id(services.database, key, _STEP, _KIND)
     assert number is not None  # it was recorded a moment ago

@@ -1,6 +1,7 @@
 """Executes the ``/forge`` lines of a comment in turn, each by the function that its verb names, and answers once."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import structlog
@@ -127,10 +128,7 @@ class CommandExecutor:
         if away is not None:
             return await turn_away(self._context, away)
         replies = [(asked, await self._try_execute(asked)) for asked in comment.asked]
-
-        async def reply() -> str | None:
-            return await journal.step("reply", self._reply, replies)
-
+        reply = partial(journal.step, "reply", self._reply, replies)
         unanswered = await follow_up(self._context, comment.repository, comment.number, self._effects, reply)
         return delivery_texts.describe_answers(len(replies), unanswered)
 

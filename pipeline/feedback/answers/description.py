@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from agents.llm.ask import Question
 from agents.review.explanations import DescribedChange, DraftedDescription, build_description_question
@@ -95,10 +96,7 @@ class DescriptionAnswer:
 
     async def _propose(self, now: DescriptionNow, note: str = "") -> str:
         before = await self.context.journal.step("what was written before", self._load_written, now)
-
-        async def build() -> Question:
-            return await self._build_question(now, before)
-
+        build = partial(self._build_question, now, before)
         drafted = await ask_about_change(self.context, now.configuration, build, DraftedDescription)
         if isinstance(drafted, str):
             return drafted
