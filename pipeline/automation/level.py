@@ -4,7 +4,7 @@ import structlog
 
 from domain.commands import EndPullRequest, Sender
 from domain.config.configuration import Ladder as Bounds
-from domain.errors import CodeHostError, RateLimited, Superseded
+from domain.errors import HostFailure, Superseded
 from domain.gates import digest
 from domain.github.pull_requests import PullRequest
 from domain.review.findings import Severity
@@ -64,9 +64,7 @@ async def try_update_level(services: Services, repository: RepositoryRef, number
         return None
     try:
         return await update_level(services, newest)
-    except RateLimited:
-        raise
-    except CodeHostError as error:
+    except HostFailure as error:
         log.warning("ladder.not_weighed", repository=repository.id, error=str(error))
         return None
 
@@ -179,9 +177,7 @@ async def _may_have_written(services: Services, command: EndPullRequest, live: P
     """Whether those who merged a change may be among its authors, also because GitHub does not say who these are."""
     try:
         wrote = await load_authorship(services, command.repository, live, ())
-    except RateLimited:
-        raise
-    except CodeHostError as error:
+    except HostFailure as error:
         log.warning("ladder.authors_unknown", repository=command.repository.id, number=live.number, error=str(error))
         return True
     return wrote.doubt is not None or wrote.includes(command.sender.id)

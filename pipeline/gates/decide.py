@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from domain.commands import Sender
-from domain.errors import CodeHostError, RateLimited
+from domain.errors import HostFailure
 from domain.gates import LATER, Choice, Gate, GateDecision, GateState
 from domain.github.pull_requests import PullRequest
 from domain.money import NO_EXTENSION, BudgetExtension
@@ -142,9 +142,7 @@ async def is_still_entitled(services: Services, gate: Gate) -> bool:
     try:
         sender = Sender(id=decision.by_id, login=decision.by_login)
         return isinstance(await _find_refusal(services, gate, Approve(), sender), GateRight)
-    except RateLimited:
-        raise
-    except CodeHostError:
+    except HostFailure:
         return False
 
 
@@ -247,9 +245,7 @@ async def _authorise_answer(
     """What lets the sender answer; a reply if they may not answer, or if GitHub does not say."""
     try:
         refused = await _find_refusal(services, gate, asked, sender)
-    except RateLimited:
-        raise
-    except CodeHostError:
+    except HostFailure:
         return GateReply(command_texts.cannot_ask(sender.login))
     if isinstance(refused, GateRight):
         return refused

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from domain.deployments.deployment import CHECK_ID_PREFIX, Deployment, DeploymentState, Wish
-from domain.errors import CodeHostError, Forbidden, NotFound, RateLimited
+from domain.errors import Forbidden, HostFailure, NotFound
 from domain.github.checks import Button, CheckRun, HostDeploymentState
 from domain.review.review import Conclusion
 from domain.runs.run import ReasonCode, Run
@@ -157,9 +157,7 @@ class GitHubRecord:
             return
         try:
             await self._add_status(github_id, state, description, "")
-        except RateLimited:
-            raise
-        except CodeHostError:  # the check says it, too
+        except HostFailure:  # the check says it, too
             return
 
     async def _add_status(self, github_id: int, state: HostDeploymentState, description: str, log_url: str) -> int:

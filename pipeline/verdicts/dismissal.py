@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import structlog
 
 from domain.commands import Sender
-from domain.errors import CodeHostError, RateLimited
+from domain.errors import HostFailure
 from domain.memories import Memory
 from domain.review.feedback import DismissalScope, FeedbackStatement, FindingFeedback, Word
 from domain.review.findings import Finding
@@ -137,7 +137,5 @@ async def _update_verdicts(
         try:
             if (await services.host.pull_request(repository, number)).is_open:
                 await update.update_verdict(services, repository, number, cause)
-        except RateLimited:
-            raise
-        except CodeHostError as error:  # its next review applies it
+        except HostFailure as error:  # its next review applies it
             log.warning("teaching.not_reconcluded", number=number, error=str(error))

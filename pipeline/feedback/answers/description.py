@@ -8,7 +8,7 @@ from functools import partial
 from agents.llm.ask import Question
 from agents.review.explanations import DescribedChange, DraftedDescription, build_description_question
 from domain.config.configuration import Configuration
-from domain.errors import CodeHostError, RateLimited
+from domain.errors import HostFailure
 from domain.gates import digest
 from domain.globs import matches
 from domain.text.description import (
@@ -153,9 +153,7 @@ class DescriptionAnswer:
         for number in list_closed_issues(description.body)[:1]:
             try:
                 issue = await self.context.services.host.issue(self.context.run.repository, number)
-            except RateLimited:
-                raise
-            except CodeHostError:  # it is gone, or may not be read
+            except HostFailure:  # it is gone, or may not be read
                 return ""
             return "" if issue.is_pull_request else f"{issue.title}\n\n{issue.body}"
         return ""
