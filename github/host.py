@@ -170,8 +170,12 @@ class GitHubHost(
         await self._require_visible(repository)
         return {one.id for one in listed if one.is_person and one.has(role)}
 
+    def page(self, repository: RepositoryRef) -> str:
+        """Where people read the repository."""
+        return f"{self._settings.web_url}/{quote_segment(repository.owner)}/{quote_segment(repository.name)}"
+
     def clone_url(self, repository: RepositoryRef) -> str:
-        return f"{self._settings.web_url}/{quote_segment(repository.owner)}/{quote_segment(repository.name)}.git"
+        return f"{self.page(repository)}.git"
 
     async def address(self, repository: RepositoryRef) -> RepositoryRef:
         """The repository with the owner and the name it has now.

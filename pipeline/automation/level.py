@@ -31,7 +31,7 @@ async def update_level(services: Services, run: Run) -> int:
     :param run: the run that ended, or the newest one on a pull request where people decided something.
     :raises CodeHostError: the configuration cannot be read.
     """
-    bounds = (await loading.load_live(services, run.repository)).configuration.ladder
+    bounds = (await loading.load_configuration(services, run.repository)).ladder
     facts = await automation_level.load_facts(services.database, run.repository.id)
     verdict = evaluate(facts, bounds, services.clock.now())
     if verdict.is_changed:
@@ -50,7 +50,7 @@ async def find_opening_obstacle(services: Services, repository: RepositoryRef) -
 
     :raises CodeHostError: the configuration cannot be read.
     """
-    bounds = (await loading.load_live(services, repository)).configuration.ladder
+    bounds = (await loading.load_configuration(services, repository)).ladder
     level = await load_level(services, repository.id, bounds)
     if allows(level, Action.open_draft_pr, ActionFacts(asked=True)).allowed:
         return None
@@ -71,7 +71,7 @@ async def try_update_level(services: Services, repository: RepositoryRef, number
 
 async def describe_level(services: Services, repository: RepositoryRef) -> str:
     """The answer to ``/forge level``."""
-    bounds = (await loading.load_live(services, repository)).configuration.ladder
+    bounds = (await loading.load_configuration(services, repository)).ladder
     facts = await automation_level.load_facts(services.database, repository.id)
     verdict = evaluate(facts, bounds, services.clock.now())
     level = cap_level(facts.level, bounds)
@@ -82,7 +82,7 @@ async def describe_level(services: Services, repository: RepositoryRef) -> str:
 
 async def set_level(services: Services, repository: RepositoryRef, wanted: int, sender: Sender, guid: str) -> str:
     """Set the level for ``/forge level N``; the answer. The caller has checked the role."""
-    bounds = (await loading.load_live(services, repository)).configuration.ladder
+    bounds = (await loading.load_configuration(services, repository)).ladder
     if bounds.pinned is not None:
         return automation_texts.refuse_pinned_level(bounds.pinned)
     if wanted > bounds.max_level:

@@ -166,8 +166,7 @@ class ProblemRun:
         return await addresses.find_address(self._database, problem.repository_id)
 
     async def _load(self, repository: RepositoryRef) -> Configuration:
-        loaded = await loading.load_live(self._services, repository)
-        return loaded.configuration
+        return await loading.load_configuration(self._services, repository)
 
 
 async def hold_deployment(services: Services, problem_id: str, deployment_id: str, workflow_id: str) -> str:

@@ -54,8 +54,8 @@ async def is_trusted_app(services: Services, repository: RepositoryRef, pull_req
     """
     if not pull_request.author_is_bot or pull_request.author_login.casefold() == _WORKFLOWS:
         return False
-    loaded = await loading.load_live(services, repository)
-    return is_listed(pull_request.author_login, loaded.configuration.review.bots)
+    configuration = await loading.load_configuration(services, repository)
+    return is_listed(pull_request.author_login, configuration.review.bots)
 
 
 async def _load_approvals(

@@ -314,6 +314,6 @@ async def _record_refusal(services: Services, guid: str, gate: Gate, sender: Sen
 
 async def _load_configured_role(services: Services, gate: Gate) -> str | None:
     """The role the configuration asks for now: somebody may have raised it while the gate waits."""
-    loaded = await loading.load_live(services, gate.repository)
-    configured = loaded.configuration.gates.get(gate.name)
+    configuration = await loading.load_configuration(services, gate.repository)
+    configured = configuration.gates.get(gate.name)
     return None if configured is None else configured.role

@@ -70,7 +70,7 @@ class DeploymentCheck:
         check_id = await outbox.find_remote_id(self.services.database, self.run.id, _CREATION, "check")
         if check_id is None:
             return ""
-        return f"{self.services.host.clone_url(self.run.repository).removesuffix('.git')}/runs/{check_id}"
+        return f"{self.services.host.page(self.run.repository)}/runs/{check_id}"
 
     async def show_progress(self, report: DeploymentReport) -> None:
         """Show the newest figures; see :class:`pipeline.publishing.publisher.ProgressUpdates`."""

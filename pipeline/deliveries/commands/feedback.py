@@ -116,8 +116,8 @@ class _Answer:
         """Have others asked about what people are asked about in any case, or what blocks; nothing else begins to."""
         context = self.context
         review = await checkpoints.load_latest_review(context.database, context.repository.id, context.number)
-        loaded = await loading.load_live(context.services, context.repository)
-        mattering: set[str] = set() if review is None else list_mattering(review, loaded.configuration)
+        configuration = await loading.load_configuration(context.services, context.repository)
+        mattering: set[str] = set() if review is None else list_mattering(review, configuration)
         prints = {each.fingerprint for each in self.found}
         if not prints <= mattering:
             raise NotAllowed(texts.nothing_to_dispute(self.found))

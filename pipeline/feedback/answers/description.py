@@ -28,7 +28,7 @@ from messages import descriptions as texts
 from messages.automation import RUN_TRAILER
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import load_change
-from pipeline.config.loading import load_live
+from pipeline.config.loading import load_configuration
 from pipeline.feedback.answers.question import ask_about_change
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.publishing import pull_requests
@@ -141,7 +141,7 @@ class DescriptionAnswer:
         return DescriptionNow(
             description=description,
             issue=await self._load_issue(description),
-            configuration=(await load_live(services, run.repository)).configuration,
+            configuration=await load_configuration(services, run.repository),
         )
 
     async def _load_description(self) -> Description:

@@ -154,8 +154,8 @@ async def find_run(
         return QueuedAnswer(refused=texts.already_paused(paused_by))
     if pull is None:
         return await _admit_question(services, comment, key)
-    loaded = await loading.load_live(services, repository)
-    if not actor.has_ok and needs_ok(pull, loaded.configuration.review, repository.id) is not None:
+    configuration = await loading.load_configuration(services, repository)
+    if not actor.has_ok and needs_ok(pull, configuration.review, repository.id) is not None:
         return QueuedAnswer(refused=descriptions.refuse_without_ok(verb))
     newest = await runs.find_newest(services.database, repository.id, comment.number)
     if newest is None or newest.head_sha != pull.head_sha:

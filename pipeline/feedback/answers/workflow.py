@@ -11,7 +11,7 @@ from domain.github.conversation import CommentKind
 from domain.runs.run import Run
 from domain.slash import Describe, TextCommand, Walkthrough
 from messages import descriptions
-from pipeline.config.loading import load_live
+from pipeline.config.loading import load_configuration
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_instruction
@@ -97,7 +97,7 @@ async def _hand_over(context: RunContext, request: AnswerRequest, key: str, word
 
 
 async def _load_configuration(context: RunContext) -> Configuration:
-    return (await load_live(context.services, context.run.repository)).configuration
+    return await load_configuration(context.services, context.run.repository)
 
 
 async def _post(context: RunContext, request: AnswerRequest, guid: str, text: str) -> str:
