@@ -7,7 +7,7 @@ import pytest
 
 from domain.errors import Behind, CodeHostError, Forbidden, NotFound, Unavailable, Unprocessable
 from domain.github.checks import HostDeploymentState, WorkflowRun
-from simulator.state import Deployment, DeploymentStatus
+from simulator.state import Deployment
 from simulator.state import WorkflowRun as SimulatedRun
 from tests.contract.stage import Stage
 
@@ -163,15 +163,15 @@ async def test_what_is_said_of_it(stage: Stage) -> None:
     await _say(stage, made, HostDeploymentState.in_progress, "x" * 200)
     done = await _say(stage, made, HostDeploymentState.success, "Deployed")
     oldest, newest = _get(stage, made).statuses
-    assert newest == DeploymentStatus(
-        id=done,
-        state=HostDeploymentState.success,
-        creator=stage.sim.app.bot,
-        created_at=stage.clock.at,
-        description="Deployed",
-        environment_url="https://staging.example.org",
-        log_url="https://ci.example.org/1",
-    )
+    assert vars(newest) == {
+        "id": done,
+        "state": "success",
+        "creator": stage.sim.app.bot,
+        "created_at": stage.clock.at,
+        "description": "Deployed",
+        "environment_url": "https://staging.example.org",
+        "log_url": "https://ci.example.org/1",
+    }
     assert oldest.description == "x" * 139 + "…"
 
 

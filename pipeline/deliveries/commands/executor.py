@@ -1,7 +1,6 @@
 """Executes the ``/forge`` lines of a comment in turn, each by the function that its verb names, and answers once."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import structlog
@@ -128,7 +127,10 @@ class CommandExecutor:
         if away is not None:
             return await turn_away(self._context, away)
         replies = [(asked, await self._try_execute(asked)) for asked in comment.asked]
-        reply = partial(journal.step, "reply", self._reply, replies)
+
+        async def reply() -> str | None:
+            return await journal.step("reply", self._reply, replies)
+
         unanswered = await follow_up(self._context, comment.repository, comment.number, self._effects, reply)
         return delivery_texts.describe_answers(len(replies), unanswered)
 
