@@ -4,15 +4,16 @@ ForgeError                     recovery
 ├── ConfigurationError         a setting is missing or wrong: say which, stop
 ├── DatabaseUnavailable        nothing could be stored: answer 503
 ├── UnknownName                an operator named what the database does not have
-├── CodeHostError              GitHub refused or failed
+├── CodeHostError              GitHub was not asked, refused or failed
 │   ├── RateLimited            wait until a known moment, durably
-│   ├── LeftOut                an unimportant write while others go first: skip it
-│   ├── Unavailable            5xx, time-out, reset: the effect may have happened
-│   ├── Unauthorized           credentials are not accepted (any more)
-│   ├── Forbidden              the App lacks a permission
-│   ├── NotFound               gone, renamed away or never visible
-│   ├── Behind                 GitHub's API lags behind its own event
-│   └── Unprocessable          GitHub validated the request and said no
+│   └── HostFailure            any other: do without, where that is possible
+│       ├── LeftOut            an unimportant write while others go first: skip it
+│       ├── Unavailable        5xx, time-out, reset: the effect may have happened
+│       ├── Unauthorized       credentials are not accepted (any more)
+│       ├── Forbidden          the App lacks a permission
+│       ├── NotFound           gone, renamed away or never visible
+│       ├── Behind             GitHub's API lags behind its own event
+│       └── Unprocessable      GitHub validated the request and said no
 ├── CodeAccessError            git could not fetch the code
 │   └── CommitGone             the commit does not exist (any more)
 ├── OutboundError              an address that a configuration names was not read
@@ -74,7 +75,7 @@ class UnknownName(ForgeError):
 
 
 class CodeHostError(ForgeError):
-    """GitHub refused a request or failed to answer it."""
+    """GitHub refused a request or failed to answer it, or was not asked."""
 
 
 class RateLimited(CodeHostError):
@@ -90,37 +91,41 @@ class RateLimited(CodeHostError):
         self.until = until
 
 
-class LeftOut(CodeHostError):
+class HostFailure(CodeHostError):
+    """A request failed or was left out, and nothing says when it would succeed."""
+
+
+class LeftOut(HostFailure):
     """Forge skipped an unimportant write because too many others go first."""
 
     recovery = Recovery.fallback
 
 
-class Unavailable(CodeHostError):
+class Unavailable(HostFailure):
     """GitHub did not answer, or with 5xx. A write may still have taken effect."""
 
     recovery = Recovery.retry
 
 
-class Unauthorized(CodeHostError):
+class Unauthorized(HostFailure):
     """GitHub does not accept our credentials."""
 
 
-class Forbidden(CodeHostError):
+class Forbidden(HostFailure):
     """The App lacks a permission, or the installation is suspended."""
 
 
-class NotFound(CodeHostError):
+class NotFound(HostFailure):
     """The object does not exist or is not visible to the App."""
 
 
-class Behind(CodeHostError):
+class Behind(HostFailure):
     """GitHub's API does not show an event or our own write yet: it can lag by seconds."""
 
     recovery = Recovery.retry
 
 
-class Unprocessable(CodeHostError):
+class Unprocessable(HostFailure):
     """GitHub validated the request and refused it (422)."""
 
     recovery = Recovery.fallback

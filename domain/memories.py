@@ -352,9 +352,9 @@ def to_one_line(text: str) -> str:
     return " ".join(text.translate(_EMOJI).split())
 
 
-def make_content_key(content: str, context: str = "", tags: Sequence[str] = ()) -> str:
+def make_content_key(content: str, context: str) -> str:
     """A key of the content that ignores spacing and case."""
-    text = "\n".join([to_one_line(content), to_one_line(context), *sorted({to_one_line(tag) for tag in tags})])
+    text = f"{to_one_line(content)}\n{to_one_line(context)}"
     return hashlib.sha256(text.casefold().encode()).hexdigest()[:32]
 
 

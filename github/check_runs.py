@@ -1,4 +1,4 @@
-"""Finds, creates and updates check runs on GitHub within its limits, and reads which of other Apps fail."""
+"""Finds, creates and updates check runs on GitHub within its limits, and reads what those of other Apps say."""
 
 import re
 from collections import Counter
@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.checks import SLUG, Annotation, Button, CheckRun, CheckRunRef, FailingCheck
+from domain.github.pull_requests import ReportedCheck
 from domain.runs.run import RepositoryRef
 from github.client import quote_segment
 from github.conversation import GitHubConversation
@@ -200,8 +201,13 @@ class GitHubCheckRuns(GitHubConversation):
         return shown
 
 
-class GitHubFailingChecks(GitHubActions):
-    """Check runs of every App but this one, and commit statuses."""
+class GitHubCheckResults(GitHubActions):
+    """Check runs of every App, and commit statuses."""
+
+    async def check_results(self, repository: RepositoryRef, head_sha: str) -> Sequence[ReportedCheck]:
+        """What every App's check runs and every commit status say about a commit, all of it or an error."""
+        runs, statuses = await self._list_results(repository, head_sha, "status", "statuses")
+        return [ReportedCheck(name=one.name, app_id=one.app_id, conclusion=one.outcome) for one in (*runs, *statuses)]
 
     async def failures(self, repository: RepositoryRef, head_sha: str) -> Sequence[FailingCheck]:
         """The check runs of other Apps, and the commit statuses, whose newest result is a failure."""
@@ -219,14 +225,22 @@ class GitHubFailingChecks(GitHubActions):
 
     async def _read_results(self, repository: RepositoryRef, head_sha: str) -> list[SpokenRun | SpokenStatus]:
         """The newest of each check of other Apps, and of each status."""
+        runs, statuses = await self._list_results(repository, head_sha, "statuses")
+        newest = {one.name: one for one in reversed(statuses)}  # the last reported comes first
+        return [*(one for one in runs if one.app_id != self._client.app_id), *newest.values()]
+
+    async def _list_results(
+        self, repository: RepositoryRef, head_sha: str, path: str, key: str | None = None
+    ) -> tuple[list[SpokenRun], list[SpokenStatus]]:
+        """The newest check run of each name in each check suite, and the statuses.
+
+        :param path: ``status`` has the newest status of each context, ``statuses`` every one, and who set it.
+        """
         purpose = f"read the checks on {head_sha[:7]} of {repository.full_name}"
         commit = f"commits/{quote_segment(head_sha)}"
         latest = {"filter": "latest"}
         runs = await self._list(SpokenRun, repository, f"{commit}/check-runs", purpose, latest, key="check_runs")
-        statuses = await self._list(SpokenStatus, repository, f"{commit}/statuses", purpose)
-        of_others = (one for one in runs if not one.is_of(self._client.app_id))
-        newest = {one.context: one for one in reversed(statuses)}  # the last reported comes first
-        return [*of_others, *newest.values()]
+        return runs, await self._list(SpokenStatus, repository, f"{commit}/{path}", purpose, key=key)
 
     async def check_details(self, repository: RepositoryRef, check: FailingCheck, most: int) -> str:
         """The annotations of a failing check and, of a job of the repository's own workflows, the end of its log.

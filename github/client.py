@@ -123,15 +123,15 @@ class Client:
 
         return await retry_read(read, self._sleep)
 
-    async def write_as_app(self, method: str, path: str, purpose: str) -> None:
-        """One write by the App itself, sent in its turn and never repeated. Ignores the body of a success.
+    async def post_as_app(self, path: str, purpose: str) -> None:
+        """One POST by the App itself, sent in its turn and never repeated. Ignores the body of a success.
 
         :raises Unavailable: it may have taken effect all the same.
         """
         await self._gate.check(APP)
-        async with self._lanes.turn(APP, Write.to(method, path)):
+        async with self._lanes.turn(APP, Write.to("POST", path)):
             await self._sleep_if_low(APP)
-            await self._open_as_app(purpose).rest(method, path, refusals=range(200, 300))
+            await self._open_as_app(purpose).rest("POST", path, refusals=range(200, 300))
 
     async def items(
         self,
@@ -158,7 +158,7 @@ class Client:
                 raise bad_answer(purpose, "pages without an end")
             seen.add(url)
             page, url = await self._page(installation_id, url, purpose)
-            part, total = _items(page, key, purpose)
+            part, total = read_items(page, key, purpose)
             items += part
         if len(items) < total:
             raise bad_answer(purpose, f"{len(items)} items of {total}")
@@ -323,7 +323,11 @@ def quote_segment(text: str) -> str:
     return quote(text, safe="")
 
 
-def _items(page: object, key: str | None, purpose: str) -> tuple[list[object], int]:
+def read_items(page: object, key: str | None, purpose: str) -> tuple[list[object], int]:
+    """What a page of a list holds, and how many items GitHub counts on all its pages; 0 where it does not say.
+
+    :raises Unavailable: it is no page of a list.
+    """
     total = 0
     if key is not None:
         if not isinstance(page, dict):

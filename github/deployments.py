@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Literal, cast
+from typing import cast
 
 from pydantic import AwareDatetime, JsonValue
 
 from domain.errors import NotFound
-from domain.github.checks import TASK, HostDeployment, HostDeploymentState, HostDeploymentStatus, Job, WorkflowRun
+from domain.github.checks import KEY, TASK, HostDeploymentState, Job, WorkflowRun
 from domain.runs.run import RepositoryRef
 from domain.value import Value
 from github.client import quote_segment, repository_path
@@ -131,15 +132,13 @@ class GitHubDeployments(GitHubActions):
         description: str,
         payload: Mapping[str, str],
         required_contexts: Sequence[str],
-        is_transient: bool = False,
-    ) -> HostDeployment:
-        """Announce that exactly this commit is to be deployed. Nothing is merged into it.
+    ) -> int:
+        """Announce that exactly this commit is to be deployed; the deployment's id. Nothing is merged into it.
 
         :param is_production: people use the environment directly.
         :param description: cut after 140 characters.
         :param payload: with ``forge`` as the key by which it is found again.
         :param required_contexts: names of checks that must have succeeded; empty: none.
-        :param is_transient: the environment will not exist any more at some time.
         :raises Unprocessable: one of these did not succeed, which is named, or there is no such commit.
         """
         purpose = f"create a deployment of {sha[:7]} of {repository.full_name} to {environment}"
@@ -151,24 +150,20 @@ class GitHubDeployments(GitHubActions):
             "payload": {**payload},
             "environment": environment,
             "description": _cut(description),
-            "transient_environment": is_transient,
+            "transient_environment": False,
             "production_environment": is_production,
         }
-        ours = (await self.own_account(repository)).id
-        return (await self._write(DeploymentShown, repository, "POST", "deployments", purpose, wanted)).to_domain(ours)
+        return (await self._write(Created, repository, "POST", "deployments", purpose, wanted)).id
 
-    async def find_deployment(
-        self, repository: RepositoryRef, sha: str, environment: str, key: str
-    ) -> HostDeployment | None:
+    async def find_deployment(self, repository: RepositoryRef, sha: str, environment: str, key: str) -> int | None:
         """The App's own deployment of a commit whose payload has this key as ``forge``; of several the oldest."""
         purpose = f"look for Forge's deployment of {sha[:7]} of {repository.full_name} to {environment}"
         ours = (await self.own_account(repository)).id
         query = {"sha": sha, "environment": environment}
-        shown = [
-            one.to_domain(ours) for one in await self._list(DeploymentShown, repository, "deployments", purpose, query)
-        ]
-        found = [one for one in shown if (one.sha, one.environment, one.key) == (sha, environment, key) and one.is_own]
-        return min(found, key=lambda one: one.id, default=None)
+        shown = await self._list(DeploymentShown, repository, "deployments", purpose, query)
+        own = [one for one in shown if one.creator is not None and one.creator.id == ours]
+        found = [one.id for one in own if (one.sha, one.environment, one.key) == (sha, environment, key)]
+        return min(found, default=None)
 
     async def add_deployment_status(
         self,
@@ -200,22 +195,6 @@ class GitHubDeployments(GitHubActions):
         return (
             await self._write(Created, repository, "POST", f"deployments/{deployment_id}/statuses", purpose, wanted)
         ).id
-
-    async def list_deployment_statuses(
-        self, repository: RepositoryRef, deployment_id: int
-    ) -> Sequence[HostDeploymentStatus]:
-        """All that was said about a deployment, newest first.
-
-        :raises NotFound: there is no such deployment (any more).
-        """
-        purpose = f"read how deployment {deployment_id} of {repository.full_name} went"
-        shown = {
-            one.id: one
-            for one in await self._list(
-                DeploymentStatusShown, repository, f"deployments/{deployment_id}/statuses", purpose
-            )
-        }  # pages may overlap
-        return [shown[one].to_domain() for one in sorted(shown, reverse=True)]
 
     async def dispatch_workflow(
         self, repository: RepositoryRef, workflow: str, ref: str, inputs: Mapping[str, str]
@@ -287,54 +266,18 @@ def _cut(description: str) -> str:
 class DeploymentShown(Value):
     id: int
     sha: str
-    ref: str
     environment: str
-    task: str
-    created_at: AwareDatetime
     payload: dict[str, JsonValue] | str | None = None
     creator: AccountShown | None
 
-    def to_domain(self, own_id: int) -> HostDeployment:
-        """:param own_id: of the App's own account."""
-        return HostDeployment(
-            id=self.id,
-            sha=self.sha,
-            ref=self.ref,
-            environment=self.environment,
-            task=self.task,
-            created_at=self.created_at,
-            payload=_to_object(self.payload) if isinstance(self.payload, str) else self.payload or {},
-            is_own=self.creator is not None and self.creator.id == own_id,
-        )
-
-
-def _to_object(text: str) -> dict[str, JsonValue] | str:
-    """GitHub gives back a payload that was sent as text, also if the text is JSON."""
-    try:
-        found: object = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return cast("dict[str, JsonValue]", found) if isinstance(found, dict) else text
-
-
-class DeploymentStatusShown(Value):
-    id: int
-    state: HostDeploymentState | Literal["waiting"]
-    description: str | None = None
-    log_url: str | None = None
-    environment_url: str | None = None
-    created_at: AwareDatetime
-
-    def to_domain(self) -> HostDeploymentStatus:
-        """A deployment is ``waiting`` while the rules of its environment hold it back."""
-        return HostDeploymentStatus(
-            id=self.id,
-            state=HostDeploymentState.pending if self.state == "waiting" else self.state,
-            description=self.description or "",
-            log_url=self.log_url or "",
-            environment_url=self.environment_url or "",
-            created_at=self.created_at,
-        )
+    @property
+    def key(self) -> JsonValue:
+        """By what Forge finds it again. GitHub gives back a payload that was sent as text, also if the text is JSON."""
+        found: object = self.payload
+        if isinstance(found, str):
+            with suppress(ValueError, RecursionError):
+                found = json.loads(found)
+        return cast("dict[str, JsonValue]", found).get(KEY) if isinstance(found, dict) else None
 
 
 class Dispatched(Value):

@@ -14,7 +14,7 @@ from domain.github.installations import AttemptsPage, InstallationState, find_mi
 from domain.ports import Clock
 from domain.runs.run import RepositoryRef
 from domain.value import Value
-from github.check_runs import GitHubCheckRuns, GitHubFailingChecks
+from github.check_runs import GitHubCheckResults, GitHubCheckRuns
 from github.client import PAGE, Client, Stop, never_stop, quote_segment
 from github.contents import GitHubCommits, GitHubContents
 from github.conversation import GitHubConversation
@@ -107,7 +107,7 @@ class GitHubHost(
     GitHubPullRequests,
     GitHubIssues,
     GitHubDeployments,
-    GitHubFailingChecks,
+    GitHubCheckResults,
     GitHubCommits,
     GitHubContents,
     GitHubCheckRuns,
@@ -170,8 +170,12 @@ class GitHubHost(
         await self._require_visible(repository)
         return {one.id for one in listed if one.is_person and one.has(role)}
 
+    def page(self, repository: RepositoryRef) -> str:
+        """Where people read the repository."""
+        return f"{self._settings.web_url}/{quote_segment(repository.owner)}/{quote_segment(repository.name)}"
+
     def clone_url(self, repository: RepositoryRef) -> str:
-        return f"{self._settings.web_url}/{quote_segment(repository.owner)}/{quote_segment(repository.name)}.git"
+        return f"{self.page(repository)}.git"
 
     async def address(self, repository: RepositoryRef) -> RepositoryRef:
         """The repository with the owner and the name it has now.
@@ -279,7 +283,7 @@ class GitHubDeliveries:
 
     async def redeliver(self, attempt_id: int) -> None:
         """Have the event of an attempt delivered once more, with the same GUID; it arrives a moment later."""
-        await self._client.write_as_app("POST", f"{_LOG}/{attempt_id}/attempts", "have GitHub send a delivery again")
+        await self._client.post_as_app(f"{_LOG}/{attempt_id}/attempts", "have GitHub send a delivery again")
 
 
 def _cursor(following: str | None, purpose: str) -> str | None:

@@ -39,10 +39,6 @@ class LimitStore(Protocol):
         """Store a block; if the stored one lasts longer, its ``until`` stays."""
         ...
 
-    async def clear(self, installation_id: int) -> None:
-        """Delete the block: the installation is gone, or an operator lifts it."""
-        ...
-
 
 class InMemoryLimits:
     """A ``LimitStore`` that ends with the process: for the command line and tests."""
@@ -57,9 +53,6 @@ class InMemoryLimits:
         known = self._blocks.get(installation_id)
         until = max(block.until, known.until) if known else block.until
         self._blocks[installation_id] = RateLimitPause(until, block.reason, block.streak)
-
-    async def clear(self, installation_id: int) -> None:
-        self._blocks.pop(installation_id, None)
 
 
 @dataclass(frozen=True)
@@ -225,9 +218,6 @@ class StoredLimits:
 
     async def block(self, installation_id: int, block: RateLimitPause) -> None:
         await rate_limits.remember(self._database, installation_id, block)
-
-    async def clear(self, installation_id: int) -> None:
-        await rate_limits.forget(self._database, installation_id)
 
 
 class StoredBudget:

@@ -1,4 +1,4 @@
-"""Approves and merges pull requests on GitHub, and reads required checks and their results."""
+"""Approves and merges pull requests on GitHub, and reads which checks they require."""
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -14,7 +14,6 @@ from domain.github.pull_requests import (
     MergeObstacle,
     NotMerged,
     Queued,
-    ReportedCheck,
     RequiredCheck,
 )
 from domain.runs.run import RepositoryRef
@@ -36,8 +35,6 @@ from github.payloads.pulls import (
     QueueShown,
     ReviewShown,
     RuleShown,
-    RunResult,
-    StatusResult,
 )
 from github.request import Document
 from github.transport import Answer
@@ -262,18 +259,6 @@ class GitHubMerging(GitHubConversation):
             branch.name
             for branch in await self._list(NamedBranch, repository, "branches", purpose, {"protected": "true"})
         ]
-
-    async def check_results(self, repository: RepositoryRef, head_sha: str) -> Sequence[ReportedCheck]:
-        """What every App's check runs and every commit status say about a commit, all of it or an error.
-
-        With ``filter=latest`` GitHub gives the newest run of each name in each check suite.
-        """
-        purpose = f"read the checks on {head_sha[:7]} of {repository.full_name}"
-        commit = f"commits/{quote_segment(head_sha)}"
-        latest = {"filter": "latest"}
-        runs = await self._list(RunResult, repository, f"{commit}/check-runs", purpose, latest, key="check_runs")
-        statuses = await self._list(StatusResult, repository, f"{commit}/status", purpose, key="statuses")
-        return [one.to_domain() for one in (*runs, *statuses)]
 
     async def _list_methods(self, repository: RepositoryRef, branch: str) -> list[MergeMethod]:
         """The merge methods that are not known to be off; GitHub hides the settings from some tokens."""

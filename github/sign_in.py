@@ -15,10 +15,10 @@ from domain.ports import Clock
 from domain.runs.run import RepositoryRef
 from domain.text.redaction import PROCESS_REDACTOR
 from domain.value import Value
-from github.client import MAX_PAGES, PAGE, quote_segment
+from github.client import PAGE, quote_segment, read_items
 from github.errors import bad_answer, to_error
 from github.limits import find_limit
-from github.payloads.parsing import AccountShown, parse
+from github.payloads.parsing import AccountShown, parse, parse_all
 from github.settings import GitHubSettings
 from github.transport import Answer, Call, Transport
 
@@ -28,6 +28,7 @@ MOST_CANDIDATES = 2_000
 """Repositories of one person that are remembered; further ones are found by their address."""
 
 _AGENT = "forge-app"
+_ASKING = "ask GitHub what somebody who signs in may see"
 
 
 class _TokenShown(Value):
@@ -39,18 +40,10 @@ class _InstallationListed(Value):
     id: int
 
 
-class _InstallationsPage(Value):
-    installations: list[_InstallationListed]
-
-
 class _RepositoryListed(Value):
     id: int
     name: str
     owner: AccountShown
-
-
-class _RepositoriesPage(Value):
-    repositories: list[_RepositoryListed]
 
 
 @dataclass(frozen=True)
@@ -149,14 +142,10 @@ class GitHubSignIn:
 
     async def _list_candidates(self, token: str) -> list[RepositoryRef]:
         found: list[RepositoryRef] = []
-        for number in range(1, MAX_PAGES + 1):
-            data = await self._get("user/installations", token, number)
-            listed = parse(_InstallationsPage, data, "list installations").installations
-            for each in listed:
-                if len(found) < MOST_CANDIDATES:
-                    found += await self._list_readable(each.id, token)
-            if len(listed) < PAGE:
-                break
+        listed = await self._list("user/installations", "installations", token)
+        for each in parse_all(_InstallationListed, listed, _ASKING):
+            if len(found) < MOST_CANDIDATES:
+                found += await self._list_readable(each.id, token)
         return found
 
     async def _list_readable(self, installation_id: int, token: str) -> list[RepositoryRef]:
@@ -166,33 +155,33 @@ class GitHubSignIn:
         its own (SAML) or takes only some addresses.
         """
         try:
-            return await self._list_repositories(installation_id, token)
+            listed = await self._list(f"user/installations/{installation_id}/repositories", "repositories", token)
         except (Forbidden, NotFound) as error:
             log.info("sign_in.installation_hidden", installation=installation_id, why=error.message)
             return []
+        return [
+            RepositoryRef(installation_id=installation_id, id=each.id, owner=each.owner.login, name=each.name)
+            for each in parse_all(_RepositoryListed, listed, _ASKING)
+        ]
 
-    async def _list_repositories(self, installation_id: int, token: str) -> list[RepositoryRef]:
-        found: list[RepositoryRef] = []
+    async def _list(self, path: str, key: str, token: str) -> list[object]:
+        """The items of a list, as many pages as hold :data:`MOST_CANDIDATES`."""
+        found: list[object] = []
         while len(found) < MOST_CANDIDATES:
-            data = await self._get(f"user/installations/{installation_id}/repositories", token, len(found) // PAGE + 1)
-            listed = parse(_RepositoriesPage, data, "list repositories").repositories
-            found += [
-                RepositoryRef(installation_id=installation_id, id=each.id, owner=each.owner.login, name=each.name)
-                for each in listed
-            ]
-            if len(listed) < PAGE:
+            data = await self._get(f"{path}?per_page={PAGE}&page={len(found) // PAGE + 1}", token)
+            page, _ = read_items(data, key, _ASKING)
+            found += page
+            if len(page) < PAGE:
                 break
         return found
 
-    async def _get(self, path: str, token: str, page: int = 0) -> object:
-        query = f"?per_page={PAGE}&page={page}" if page else ""
-        purpose = "ask GitHub what somebody who signs in may see"
+    async def _get(self, path: str, token: str) -> object:
         headers = {"accept": "application/vnd.github+json", "authorization": f"Bearer {token}"}
-        call = Call(purpose, "GET", f"{self._settings.api_url}/{path}{query}")
+        call = Call(_ASKING, "GET", f"{self._settings.api_url}/{path}")
         answer = await self._api.send(call, _with_agent(headers))
         if find_limit(answer, self._clock.now()) is not None:
-            raise Unavailable(f"Could not {purpose}: GitHub answered {answer.status}, and asks for fewer requests.")
-        return _read(answer, purpose)
+            raise Unavailable(f"Could not {_ASKING}: GitHub answered {answer.status}, and asks for fewer requests.")
+        return _read(answer, _ASKING)
 
 
 def _with_agent(headers: Mapping[str, str]) -> dict[str, str]:

@@ -82,30 +82,6 @@ class ListedCommit:
 class Commits(Objects):
     """A bare repository that commits can be made in; no reference points to those that are made."""
 
-    async def commit(
-        self,
-        parent: str,
-        files: Mapping[str, bytes],
-        message: str,
-        author: Signature,
-        at: datetime,
-    ) -> str:
-        """The SHA of a new commit on top of ``parent``; no reference points to it yet.
-
-        The same arguments make the same commit, so it may be repeated after a crash. File modes stay as they are.
-
-        :param files: path → whole new content, of regular files that exist in ``parent``.
-        :param at: the time of author and committer.
-        :raises CannotCommit: a path is not a regular file of ``parent``, or nothing would change.
-        """
-        modes = await _modes(self.git, parent, files)
-        blobs = {path: await _blob(self.git, content) for path, content in files.items()}
-        entries = b"".join(b"%s %s\t%s\0" % (modes[path], blobs[path], path.encode()) for path in files)
-        tree = await _tree(self.git, parent, entries)
-        if tree == await _line(self.git, "rev-parse", "--verify", "--end-of-options", f"{parent}^{{tree}}"):
-            raise CannotCommit("The files already have the content they should get.")
-        return await _commit_tree(self.git, [parent], tree, message, author, at)
-
     async def commit_change(self, parent: str, change: ChangeSet, message: str, author: Signature, at: datetime) -> str:
         """The SHA of a new commit on top of ``parent`` with a change made to it; no reference points to it yet.
 
@@ -159,8 +135,7 @@ class Commits(Objects):
             )
             for entry in entries
         ]
-        tree = await _line(self.git, "rev-parse", "--verify", "--end-of-options", f"{onto}^{{tree}}")
-        return CommitDraft(message=message.decode(), onto=tree, files=tuple(files), parents=parents)
+        return CommitDraft(message=message.decode(), onto=await self.tree_of(onto), files=tuple(files), parents=parents)
 
     async def describe_contents(self, base: str, head: str, names: Collection[str]) -> list[str]:
         """What becomes of these files, exactly: path, mode and blob before and after. Only trees are read.
@@ -223,19 +198,6 @@ async def write_tree(git: Git, parent: str, entries: Mapping[str, tuple[str, str
 async def write_blob(git: Git, content: bytes) -> str:
     """The SHA of a blob with this content, which the repository has from now on."""
     return (await _blob(git, content)).decode()
-
-
-async def _modes(git: Git, parent: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The modes of the files in ``parent``, all of which are regular files."""
-    for path in files:
-        if not _is_plain(path):
-            raise CannotCommit(f"{path[:200]!r} is not the path of a file.")
-    listed = await list_entries(git, parent, [path.encode() for path in files])
-    found = {path: mode for path, (mode, _) in listed.items()}
-    for path in files:
-        if found.get(path.encode()) not in _REGULAR:
-            raise CannotCommit(f"{path} is not a regular file of {parent[:10]}, so it is not replaced.")
-    return {path: found[path.encode()] for path in files}
 
 
 async def list_entries(git: Git, parent: str, paths: Sequence[bytes]) -> dict[bytes, tuple[bytes, bytes]]:

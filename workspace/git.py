@@ -53,6 +53,7 @@ _ENVIRONMENT: Mapping[str, str] = {
     "GIT_ATTR_NOSYSTEM": "1",
 }
 # The operator decides how to reach the remote; nothing else of Forge's own environment is passed on.
+_LONGEST_END = 16_384  # bytes of what git says when it fails: as much of its beginning and of its end
 _NETWORK = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO")
 
 
@@ -239,14 +240,14 @@ async def _read(stream: asyncio.StreamReader | None, most: int) -> bytes:
     return bytes(data)
 
 
-async def _read_ends(stream: asyncio.StreamReader | None, most: int = 16_384) -> bytes:
+async def _read_ends(stream: asyncio.StreamReader | None) -> bytes:
     """The first and the last part of an output of any size."""
     assert stream is not None
     head, tail = bytearray(), b""
     while chunk := await stream.read(1 << 14):
-        room = most - len(head)
+        room = _LONGEST_END - len(head)
         head += chunk[:room]
-        tail = (tail + chunk[room:])[-most:] if len(chunk) > room else tail
+        tail = (tail + chunk[room:])[-_LONGEST_END:] if len(chunk) > room else tail
     return bytes(head) + tail
 
 

@@ -79,15 +79,7 @@ class LocalRepository(Objects):
 
 
 @asynccontextmanager
-async def open_local(
-    path: Path,
-    base: str | None,
-    *,
-    working_tree: bool = True,
-    staged: bool = False,
-    limits: DiffLimits = DEFAULT,
-    program: str | None = None,
-) -> AsyncGenerator[LocalRepository]:
+async def open_local(path: Path, base: str | None, *, staged: bool = False) -> AsyncGenerator[LocalRepository]:
     """Open a local repository for reading.
 
     Everything is read through a repository of our own that borrows the objects, so the configuration of the user's
@@ -95,29 +87,29 @@ async def open_local(
 
     :param path: a folder in the repository.
     :param base: the revision to compare with; None for the first of :data:`DEFAULT_BASES` that exists.
-    :param working_tree: include changes that are not committed.
-    :param staged: of those, include only what is in the index; in a hook, in the one that ``GIT_INDEX_FILE`` names.
+    :param staged: of what is not committed, include only what is in the index; in a hook, in the one that
+        ``GIT_INDEX_FILE`` names.
     :raises LocalError: no repository, no commit, an unknown revision, or no common history.
     """
-    theirs = Git(None, program=program)
+    theirs = Git(None)
     place = await _find_layout(theirs, path)
     head = await _resolve_commit(theirs, path, "HEAD")
     if head is None:
         raise LocalError("The repository has no commit yet, so there is nothing to compare.", "Commit something first.")
     base_commit = await _resolve_base(theirs, path, base)
     with tempfile.TemporaryDirectory(prefix="forge-") as folder:
-        git = await _borrow(place, Path(folder), program)
+        git = await _borrow(place, Path(folder))
         merge_base = await Objects(git).merge_base(base_commit, head)
         shown = await git.run(
             "log", "--reverse", "--no-merges", "--format=%s", "--end-of-options", f"{merge_base}..{head}"
         )
         title = shown.stdout.decode(errors="replace").partition("\n")[0]
         left_out: list[Skipped] = []
-        if working_tree and place.top is not None:
+        if place.top is not None:
             settings = await _read_settings(theirs, path)
-            uncommitted = _WorkingTree(git, place, place.top, Path(folder), settings, limits)
+            uncommitted = _WorkingTree(git, place, place.top, Path(folder), settings)
             tree, left_out = (await uncommitted.index(head), []) if staged else await uncommitted.tree(head)
-            if tree != await _tree_of(git, head):
+            if tree != await Objects(git).tree_of(head):
                 head = tree
         yield LocalRepository(git, merge_base, head, left_out, place.top, title)
 
@@ -174,14 +166,10 @@ async def _resolve_commit(git: Git, path: Path, revision: str) -> str | None:
     return found.stdout.decode().strip() or None
 
 
-async def _tree_of(git: Git, commit: str) -> str:
-    return (await git.run("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")).stdout.decode().strip()
-
-
-async def _borrow(place: _Layout, folder: Path, program: str | None) -> Git:
+async def _borrow(place: _Layout, folder: Path) -> Git:
     """A repository of our own that borrows the objects of another."""
     ours = folder / "repository"
-    await Git(None, program=program).run(
+    await Git(None).run(
         *("init", "--quiet", "--bare", "--template=", f"--object-format={place.format}"),
         *("--initial-branch=none", "--", str(ours)),
         cwd=folder,
@@ -193,7 +181,7 @@ async def _borrow(place: _Layout, folder: Path, program: str | None) -> Git:
     (ours / "info" / "attributes").write_text(_ATTRIBUTES)
     if place.exclude.is_file():
         shutil.copyfile(place.exclude, ours / "info" / "exclude")
-    return Git(ours, program=program, hide=[str(folder)])
+    return Git(ours, hide=[str(folder)])
 
 
 async def _read_settings(git: Git, path: Path) -> dict[str, str]:
@@ -221,15 +209,12 @@ class _WorkingTree:
     ``git add`` is not used, because in submodules it starts git under their own configuration.
     """
 
-    def __init__(
-        self, git: Git, place: _Layout, top: Path, folder: Path, settings: dict[str, str], limits: DiffLimits
-    ) -> None:
+    def __init__(self, git: Git, place: _Layout, top: Path, folder: Path, settings: dict[str, str]) -> None:
         self._git = git
         self._place = place
         self._top = top
         self._index = folder / "index"
         self._settings = settings
-        self._limits = limits
 
     async def tree(self, head: str) -> tuple[str, list[Skipped]]:
         """The tree, and what was left out of it."""
@@ -284,8 +269,8 @@ class _WorkingTree:
             return f"cannot be read ({error.strerror})"
         if not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
             return "not a file"
-        if status.st_size > self._limits.content_bytes:
-            return f"not committed, and larger than {self._limits.content_bytes:,} bytes"
+        if status.st_size > DEFAULT.content_bytes:
+            return f"not committed, and larger than {DEFAULT.content_bytes:,} bytes"
         return None
 
     async def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:

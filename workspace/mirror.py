@@ -312,11 +312,6 @@ class Mirror(Commits):
         found = await self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{sha}^1", expect=(0, 1))
         return found.stdout.decode().strip() or None
 
-    async def tree_of(self, sha: str) -> str:
-        """The tree of a commit of the mirror: the same for the same files, whoever committed them."""
-        found = await self.git.run("rev-parse", "--verify", "--end-of-options", f"{sha}^{{tree}}")
-        return found.stdout.decode().strip()
-
     async def push(self, sha: str, branch: str, expected: str | None) -> PushOutcome:
         """Move a branch of the remote forward to a commit, if it is still at the expected one.
 

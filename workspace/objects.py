@@ -144,6 +144,11 @@ class Objects:
             for file in files
         }
 
+    async def tree_of(self, sha: str) -> str:
+        """The tree of a commit: the same for the same files, whoever committed them."""
+        found = await self.git.run("rev-parse", "--verify", "--end-of-options", f"{sha}^{{tree}}")
+        return found.stdout.decode().strip()
+
     async def read(self, tree: str, paths: Sequence[str], most: int = MEGABYTE) -> dict[str, bytes]:
         """Files of a commit or tree by path, if they exist there; no links, nothing of so many bytes or more."""
         named = await self._find_files(tree, [path.encode() for path in paths])

@@ -20,14 +20,14 @@ from domain.globs import matches
 from domain.review.findings import Severity
 from domain.runs.patches import EXECUTABLE, LIMITS, NO_CHANGES, ChangedFile, ChangeSet, PatchLimits, Violation
 from domain.runs.patches import REGULAR as PLAIN
-from workspace.checkout import BOUNDS, QUOTA, Checkout, CheckoutBounds, check_out, make_repository, write_files
+from workspace.checkout import QUOTA, Checkout, check_out, make_repository, write_files
 from workspace.diff import REGULAR
 from workspace.git import Git
 from workspace.objects import Objects
 from workspace.patches import refusals
 from workspace.safe_copy import open_folder, open_folders, remove_tree, run_to_end, temporary_folder
 from workspace.sandbox.accounts import UnixAccount
-from workspace.sandbox.sandbox import Quota, Sandbox
+from workspace.sandbox.sandbox import Sandbox
 from workspace.shadow_walk import (
     MOST_BYTES,
     CommittedFile,
@@ -187,27 +187,18 @@ def _sort(violations: Sequence[Violation]) -> tuple[Violation, ...]:
 
 
 @asynccontextmanager
-async def open_shadow(
-    objects: Objects,
-    commit: str,
-    sandbox: Sandbox,
-    *,
-    bounds: CheckoutBounds = BOUNDS,
-    quota: Quota = QUOTA,
-    limits: PatchLimits = LIMITS,
-) -> AsyncGenerator[Shadow]:
+async def open_shadow(objects: Objects, commit: str, sandbox: Sandbox) -> AsyncGenerator[Shadow]:
     """Check out a commit into a temporary folder, which is removed at the end with all changes.
 
     :param commit: a commit that the repository has; missing blobs are fetched.
-    :param limits: of a change that can be read back.
     :raises CodeAccessError: it is too large, holds a path that cannot be written, or could not be fetched.
     """
-    async with check_out(objects, commit, sandbox, bounds=bounds, quota=quota) as checkout:
+    async with check_out(objects, commit, sandbox) as checkout:
         files = await _list_files(objects, commit)
         rules = [path for path, file in files.items() if f"/{path}".endswith(f"/{RULES}") and file.mode in REGULAR]
         async with open_ignore_rules(objects.git, commit, rules) as ignoring:
             signatures = await asyncio.to_thread(_sign_all, checkout.code, files)
-            yield Shadow(checkout, objects, CommittedFiles(files, signatures), ignoring, limits, quota.files)
+            yield Shadow(checkout, objects, CommittedFiles(files, signatures), ignoring, LIMITS, QUOTA.files)
 
 
 def _remove(path: Path) -> None:

@@ -1,15 +1,13 @@
 """`forge audit`: prints who decided what, and what was stopped, as text, JSON Lines or CSV."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated
 
 import typer
 
 from bot.cli.lookup import find_gate, find_repositories, find_run, parse_period
 from bot.cli.output import output, print_lines
-from bot.cli.process import run as run_command
+from bot.cli.process import command
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
@@ -29,21 +27,9 @@ BREAKERS = ("iteration", "stagnation", "cost", "time", "error_rate", *(guard.val
 DEFAULT_LIMIT = 200  # events printed as text without --limit
 
 
-@dataclass(frozen=True)
-class AuditOptions:
-    """The options as typed."""
-
-    run: str | None = None
-    gate: str | None = None
-    breaker: str | None = None
-    since: str | None = None
-    until: str | None = None
-    repository: str | None = None
-    limit: int | None = None
-
-
-@commands.command("audit")
-def audit_command(
+@command(commands, "audit")
+async def show(
+    settings: Installation,
     run: Annotated[
         str | None, typer.Option(metavar="ID", help="Only this run: its id or the last 6 characters.")
     ] = None,
@@ -58,49 +44,41 @@ def audit_command(
     as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Export everything as JSON Lines.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Export everything as CSV.")] = False,
 ) -> None:
-    """Show who decided what, and what was stopped and why."""
-    if as_jsonl and as_csv:
-        raise typer.BadParameter("Choose one of --jsonl and --csv.")
-    asked = AuditOptions(run, gate, breaker, since, until, repository, limit)
-    form = "jsonl" if as_jsonl else "csv" if as_csv else "story"
-    run_command(lambda settings: show(settings, asked, form))
+    """Show who decided what, and what was stopped and why.
 
-
-async def show(settings: Installation, asked: AuditOptions, form: str) -> None:
-    """Print the events that match the options.
-
-    :param form: ``story``, ``jsonl`` or ``csv``.
     :raises ForgeError: if the options contradict each other or name something unknown.
     """
-    since, until = parse_period(asked.since, asked.until, SystemClock().now())
-    if sum(each is not None for each in (asked.run, asked.gate, asked.breaker)) > 1:
+    if as_jsonl and as_csv:
+        raise typer.BadParameter("Choose one of --jsonl and --csv.")
+    start, end = parse_period(since, until, SystemClock().now())
+    if sum(each is not None for each in (run, gate, breaker)) > 1:
         raise ForgeError("Choose one of --run, --gate and --breaker.")
+    if breaker is not None and breaker not in BREAKERS:
+        raise UnknownName(f"There is no breaker {strip_invisible(breaker)}.", f"Use {', '.join(BREAKERS)}.")
     async with open_database(settings) as database:
-        wanted = await _build_filter(database, asked, since, until)
-        if form == "story":
-            _print_story(
-                await audit.list_newest(database, wanted, asked.limit or DEFAULT_LIMIT), asked.limit or DEFAULT_LIMIT
-            )
+        wanted = EventFilter(
+            None if run is None else await find_run(database, run),
+            gate,
+            None if gate is None else await _find_gate_id(database, gate),
+            breaker,
+            repositories=None if repository is None else await find_repositories(database, repository),
+            since=start,
+            until=end,
+        )
+        if as_jsonl or as_csv:
+            await _export(database, wanted, limit, ExportForm.csv if as_csv else ExportForm.jsonl)
         else:
-            await _export(database, wanted, asked.limit, ExportForm(form))
+            _print_story(await audit.list_newest(database, wanted, limit or DEFAULT_LIMIT), limit or DEFAULT_LIMIT)
 
 
-async def _build_filter(
-    database: Database, asked: AuditOptions, since: datetime | None, until: datetime | None
-) -> EventFilter:
-    run = None if asked.run is None else await find_run(database, asked.run)
-    is_one = asked.gate is not None and asked.gate.startswith("G-")
-    gate_id = (await find_gate(database, asked.gate)).id if is_one and asked.gate else None
-    if asked.gate is not None and gate_id is None:
-        known = sorted({*STANDARD_GATES, *await audit.list_gate_names(database)})
-        if asked.gate not in known:
-            raise UnknownName(
-                f"There is no gate {strip_invisible(asked.gate)}.", f"Use {', '.join(known)} or a G-… id."
-            )
-    if asked.breaker is not None and asked.breaker not in BREAKERS:
-        raise UnknownName(f"There is no breaker {strip_invisible(asked.breaker)}.", f"Use {', '.join(BREAKERS)}.")
-    repositories = None if asked.repository is None else await find_repositories(database, asked.repository)
-    return EventFilter(run, asked.gate, gate_id, asked.breaker, repositories=repositories, since=since, until=until)
+async def _find_gate_id(database: Database, gate: str) -> str | None:
+    """The id of one gate; None if all of this name are meant."""
+    if gate.startswith("G-"):
+        return (await find_gate(database, gate)).id
+    known = sorted({*STANDARD_GATES, *await audit.list_gate_names(database)})
+    if gate not in known:
+        raise UnknownName(f"There is no gate {strip_invisible(gate)}.", f"Use {', '.join(known)} or a G-… id.")
+    return None
 
 
 # --- text ---------------------------------------------------------------------------------------------------------

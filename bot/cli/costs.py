@@ -1,7 +1,6 @@
 """`forge costs`: shows what models cost by phase, model, repository and day, and today's use of the budgets."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
@@ -9,7 +8,7 @@ import typer
 
 from bot.cli import lookup
 from bot.cli.output import print_lines, print_table
-from bot.cli.process import run as run_command
+from bot.cli.process import command
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
@@ -28,19 +27,9 @@ MAX_DAYS = 31
 _NUMBERS = ("calls", "in", "cached", "out", "spent", "reserved")
 
 
-@dataclass(frozen=True)
-class CostOptions:
-    """The options as typed."""
-
-    by: GroupBy | None = None
-    run: str | None = None
-    repository: str | None = None
-    since: str | None = None
-    until: str | None = None
-
-
-@commands.command("costs")
-def costs_command(
+@command(commands, "costs")
+async def show(
+    settings: Installation,
     by: Annotated[GroupBy | None, typer.Option(help="Only this grouping; else all, and today's budgets.")] = None,
     run: Annotated[
         str | None, typer.Option(metavar="ID", help="Only this run: its id or the last 6 characters.")
@@ -51,22 +40,17 @@ def costs_command(
     ] = None,
     until: Annotated[str | None, typer.Option(metavar="WHEN", help="Before this time.")] = None,
 ) -> None:
-    """Sum up what models cost, by phase, model, repository and day (UTC)."""
-    run_command(lambda settings: show(settings, CostOptions(by, run, repository, since, until)))
-
-
-async def show(settings: Installation, asked: CostOptions) -> None:
-    """Print the sums by the chosen grouping, or by all, and the budgets of the repositories that spent today.
+    """Sum up what models cost, by phase, model, repository and day (UTC).
 
     :raises ForgeError: if the options contradict each other or name something unknown.
     """
     now = SystemClock().now()
-    since, until = lookup.parse_period(asked.since, asked.until, now)
+    start, end = lookup.parse_period(since, until, now)
     async with open_database(settings) as database:
-        run = None if asked.run is None else await lookup.find_run(database, asked.run)
-        named = None if asked.repository is None else await lookup.find_repositories(database, asked.repository)
-        span = CostFilter(since, until, named, run)
-        sums = {by: await costs.sum_costs(database, by, span) for by in ([asked.by] if asked.by else GroupBy)}
+        run_id = None if run is None else await lookup.find_run(database, run)
+        named = None if repository is None else await lookup.find_repositories(database, repository)
+        span = CostFilter(start, end, named, run_id)
+        sums = {each: await costs.sum_costs(database, each, span) for each in ([by] if by else GroupBy)}
         today = await costs.sum_today(database, now)
         budgets = [
             use
@@ -76,11 +60,11 @@ async def show(settings: Installation, asked: CostOptions) -> None:
         ]
     if not any(sums.values()):
         print_lines("No model was asked." if span != CostFilter() else "No model was asked yet.")
-    for by, found in ((by, found) for by, found in sums.items() if found):
-        shown = found[:MAX_DAYS] if by is GroupBy.day else found
-        print_table((by.value, *_NUMBERS), map(_list_cost, shown), _NUMBERS)
+    for each, found in ((each, found) for each, found in sums.items() if found):
+        shown = found[:MAX_DAYS] if each is GroupBy.day else found
+        print_table((each.value, *_NUMBERS), map(_list_cost, shown), _NUMBERS)
         print_lines("")
-    if budgets and asked.by is None and asked.run is None:
+    if budgets and by is None and run is None:
         rows = [(full_name, use.name, format_usd(use.used), format_usd(use.limit)) for full_name, use in budgets]
         print_table(("today's budget (UTC)", "of", "used", "limit"), rows, ("used", "limit"))
 

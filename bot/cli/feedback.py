@@ -7,7 +7,7 @@ import typer
 
 from bot.cli import lookup
 from bot.cli.output import print_lines
-from bot.cli.process import operator_name, run
+from bot.cli.process import command, operator_name
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
@@ -33,8 +33,9 @@ _Repository = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The repo
 _Only = Annotated[str | None, typer.Argument(metavar="OWNER/NAME", help="Only this repository.")]
 
 
-@tokens.command("create")
-def create_command(
+@command(tokens, "create")
+async def create(
+    settings: Installation,
     repository: _Repository,
     name: Annotated[str, typer.Option(help="What will use it, e.g. the system that reports.")] = "monitoring",
     environment: Annotated[str | None, typer.Option(help="The environment of reports that name none.")] = None,
@@ -47,7 +48,11 @@ def create_command(
         ),
     ] = None,
 ) -> None:
-    """Make a token for one repository, and show it once. Several may be in use, so that one can replace another."""
+    """Make a token for one repository, and show it once. Several may be in use, so that one can replace another.
+
+    :raises UnknownName: if Forge never ran in the repository.
+    :raises ForgeError: if it has too many tokens.
+    """
     plain = flatten_text(name)
     if not 0 < len(plain) <= LONGEST_NAME:
         raise typer.BadParameter(f"A name has 1 to {LONGEST_NAME} characters.")
@@ -56,67 +61,36 @@ def create_command(
     secret = None if secret_file is None else secret_file.read_text(errors="replace").strip()
     if secret is not None and not 16 <= len(secret) <= LONGEST_SECRET:
         raise typer.BadParameter(f"The file holds no secret of 16 to {LONGEST_SECRET} characters.")
-    run(lambda settings: create(settings, repository, plain, environment, secret))
-
-
-async def create(
-    settings: Installation,
-    full_name: str,
-    name: str,
-    environment: str | None = None,
-    signing_secret: str | None = None,
-) -> None:
-    """Print a new token.
-
-    :param environment: of reports that name none.
-    :param signing_secret: of a system that signs its reports.
-    :raises UnknownName: if Forge never ran in the repository.
-    :raises ForgeError: if it has too many tokens.
-    """
     async with open_database(settings) as database:
-        repository = await lookup.find_repository(database, full_name)
+        where = await lookup.find_repository(database, repository)
         now = SystemClock().now()
-        made, token = await feedback_tokens.create(
-            database, repository, name, operator_name(), now, environment, signing_secret
-        )
-    if signing_secret is not None:
-        print_lines(
-            f"Token {made.id} ({made.name}) for {repository.full_name}. Let Sentry send to /feedback/sentry/{made.id}"
-        )
+        made, token = await feedback_tokens.create(database, where, plain, operator_name(), now, environment, secret)
+    told = f"Token {made.id} ({made.name}) for {where.full_name}."
+    if secret is not None:
+        print_lines(f"{told} Let Sentry send to /feedback/sentry/{made.id}")
         return
-    print_lines(
-        f"Token {made.id} ({made.name}) for {repository.full_name}. It is shown only now: Forge keeps its digest.",
-        token,
-    )
+    print_lines(f"{told} It is shown only now: Forge keeps its digest.", token)
 
 
-@tokens.command("list")
-def list_command(repository: _Only = None) -> None:
-    """List the tokens, oldest first; never what is secret of them."""
-    run(lambda settings: list_all(settings, repository))
-
-
-async def list_all(settings: Installation, full_name: str | None) -> None:
-    """Print the tokens.
+@command(tokens, "list")
+async def list_all(settings: Installation, repository: _Only = None) -> None:
+    """List the tokens, oldest first; never what is secret of them.
 
     :raises UnknownName: if Forge never ran in the repository.
     """
     async with open_database(settings) as database:
-        only = None if full_name is None else (await lookup.find_repository(database, full_name)).id
+        only = None if repository is None else (await lookup.find_repository(database, repository)).id
         found = await feedback_tokens.list_tokens(database, only)
         names = await costs.load_names(database, [each.repository_id for each in found])
     lines = [_describe_token(each, names.get(each.repository_id, f"repository {each.repository_id}")) for each in found]
     print_lines(*(lines or ["There are no tokens."]))
 
 
-@tokens.command("revoke")
-def revoke_command(key: Annotated[str, typer.Argument(metavar="ID", help="As `token list` lists it.")]) -> None:
-    """Make a token useless at once."""
-    run(lambda settings: revoke(settings, key))
-
-
-async def revoke(settings: Installation, key: str) -> None:
-    """Revoke a token.
+@command(tokens, "revoke")
+async def revoke(
+    settings: Installation, key: Annotated[str, typer.Argument(metavar="ID", help="As `token list` lists it.")]
+) -> None:
+    """Make a token useless at once.
 
     :raises UnknownName: if there is none with this id.
     """
@@ -125,22 +99,18 @@ async def revoke(settings: Installation, key: str) -> None:
     print_lines(f"Token {key} is revoked." if is_new else f"Token {key} was revoked before; nothing to do.")
 
 
-@commands.command("problems")
-def problems_command(
+@command(commands, "problems")
+async def list_problems(
+    settings: Installation,
     repository: _Only = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="At most this many, newest first.")] = 50,
 ) -> None:
-    """List what monitoring reported, the newest first: how often, since when, and the issue about it."""
-    run(lambda settings: list_problems(settings, repository, limit))
-
-
-async def list_problems(settings: Installation, full_name: str | None, limit: int) -> None:
-    """Print the problems.
+    """List what monitoring reported, the newest first: how often, since when, and the issue about it.
 
     :raises UnknownName: if Forge never ran in the repository.
     """
     async with open_database(settings) as database:
-        only = None if full_name is None else (await lookup.find_repository(database, full_name)).id
+        only = None if repository is None else (await lookup.find_repository(database, repository)).id
         found = await problems.list_latest(database, only, limit)
         names = await costs.load_names(database, [each.repository_id for each in found])
     lines = [

@@ -7,7 +7,7 @@ import typer
 
 from bot.cli.lookup import find_gate
 from bot.cli.output import print_lines, print_table
-from bot.cli.process import run
+from bot.cli.process import command, run
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.gates import Gate, GateState
@@ -32,12 +32,6 @@ def list_gates(
         run(lambda settings: show_all(settings, state, limit))
 
 
-@commands.command("show")
-def show_gate(gate: Annotated[str, typer.Argument(metavar="G-ID", help="As `forge gates` lists it.")]) -> None:
-    """Show a gate's question, its reasons, the possible answers, and the answer given."""
-    run(lambda settings: show_one(settings, gate))
-
-
 async def show_all(settings: Installation, state: GateState | None, limit: int) -> None:
     """Print the latest gates, waiting ones first, and statistics of the answers."""
     async with open_database(settings) as database:
@@ -57,14 +51,17 @@ def _list_statistics(record: GateStatistics) -> Sequence[str]:
     return (record.name, str(record.total), *(str(record.counts[state]) for state in GateState), answered)
 
 
-async def show_one(settings: Installation, shown_id: str) -> None:
-    """Print everything about one gate.
+@command(commands, "show")
+async def show_one(
+    settings: Installation, gate: Annotated[str, typer.Argument(metavar="G-ID", help="As `forge gates` lists it.")]
+) -> None:
+    """Show a gate's question, its reasons, the possible answers, and the answer given.
 
     :raises ForgeError: if no gate, or more than one, has this id.
     """
     async with open_database(settings) as database:
-        gate = await find_gate(database, shown_id)
-    print_lines(*render_gate(gate, settings.github_web_url))
+        found = await find_gate(database, gate)
+    print_lines(*render_gate(found, settings.github_web_url))
 
 
 def render_gate(gate: Gate, web_url: str) -> list[str]:

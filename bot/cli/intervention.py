@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from bot.cli.output import print_lines
-from bot.cli.process import operator_name, run
+from bot.cli.process import command, operator_name
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
@@ -22,26 +22,11 @@ from pipeline.worker.queues import build_client
 commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@commands.command("replay")
-def replay_command(guid: Annotated[str, typer.Argument(help="The delivery's X-GitHub-Delivery header.")]) -> None:
-    """Repeat what a delivery asked for; posts nothing twice. `forge deliveries` counts it as a new one."""
-    run(lambda settings: replay(settings, guid))
-
-
-@commands.command("halt")
-def halt_command(why: Annotated[str, typer.Argument(help="The reason; it is shown and recorded.")] = "") -> None:
+@command(commands, "halt")
+async def halt(
+    settings: Installation, why: Annotated[str, typer.Argument(help="The reason; it is shown and recorded.")] = ""
+) -> None:
     """Stop everything now: Forge calls no model and writes nothing to GitHub. It stores webhooks for later."""
-    run(lambda settings: halt(settings, why))
-
-
-@commands.command("resume")
-def resume_command() -> None:
-    """Continue everything that `forge halt` stopped."""
-    run(resume)
-
-
-async def halt(settings: Installation, why: str) -> None:
-    """Stop every process before its next model call and its next write to GitHub."""
     async with open_database(settings) as database:
         is_new = await halts.halt(database, why.strip(), operator_name(), SystemClock().now())
         held = await halts.get_current(database)
@@ -53,16 +38,20 @@ async def halt(settings: Installation, why: str) -> None:
         print_lines(f"{describe_halt(held.since, held.why)} `forge resume` lets it continue.")
 
 
+@command(commands, "resume")
 async def resume(settings: Installation) -> None:
-    """Let everything continue that the halt stopped."""
+    """Continue everything that `forge halt` stopped."""
     async with open_database(settings) as database:
         held = await halts.resume(database, operator_name(), SystemClock().now())
     done = "Forge is not halted; nothing to do." if held is None else "Resumed: the work continues within a second."
     print_lines(done)
 
 
-async def replay(settings: Installation, guid: str) -> None:
-    """Queue the command of a delivery again, as a new delivery.
+@command(commands, "replay")
+async def replay(
+    settings: Installation, guid: Annotated[str, typer.Argument(help="The delivery's X-GitHub-Delivery header.")]
+) -> None:
+    """Repeat what a delivery asked for; posts nothing twice. `forge deliveries` counts it as a new one.
 
     :raises UnknownName: if there is no such delivery.
     :raises ForgeError: if it asked for nothing.

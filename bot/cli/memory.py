@@ -1,7 +1,6 @@
 """`forge memory`: shows what Forge remembers, and lets people add, correct and archive it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
@@ -9,7 +8,7 @@ import typer
 
 from bot.cli import lookup
 from bot.cli.output import print_lines
-from bot.cli.process import operator_name, run
+from bot.cli.process import command, operator_name
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
@@ -55,72 +54,34 @@ _Context = Annotated[str | None, typer.Option(help="When it matters.")]
 _Tags = Annotated[str | None, typer.Option(help="Words, rules and paths to find it by, separated by commas.")]
 
 
-@dataclass(frozen=True)
-class MemoryOptions:
-    """The options that narrow a list."""
-
-    repository: str | None = None
-    kind: MemoryKind | None = None
-    archived: bool = False
-    patterns: bool = False
-    limit: int | None = None
-
-
-@dataclass(frozen=True)
-class MemoryText:
-    """The parts of a memory; None leaves a part unchanged."""
-
-    content: str | None = None
-    context: str | None = None
-    tags: str | None = None
-
-    @property
-    def tag_names(self) -> tuple[str, ...] | None:
-        """The tags; people separate them by commas."""
-        if self.tags is None:
-            return None
-        return tuple(dict.fromkeys(tag for tag in map(to_one_line, self.tags.split(",")) if tag))
-
-
-@commands.command("list")
-def list_command(
+@command(commands, "list")
+async def show_all(
+    settings: Installation,
     repository: _Repository = None,
     kind: _OfKind = None,
     archived: _Archived = False,
     patterns: Annotated[bool, typer.Option("--patterns", help="Only memories that recurred.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most this many, newest first.")] = 100,
 ) -> None:
-    """List memories, newest first, with their current confidence."""
-    run(lambda settings: show_all(settings, MemoryOptions(repository, kind, archived, patterns, limit)))
-
-
-async def show_all(settings: Installation, asked: MemoryOptions) -> None:
-    """Print memories, newest first.
+    """List memories, newest first, with their current confidence.
 
     :raises UnknownName: if Forge never ran in the repository.
     """
     async with open_database(settings) as database:
-        ids = await _find_ids(database, asked.repository)
-        found = await catalogue.list_memories(
-            database, ids, asked.kind, patterns=asked.patterns, archived=asked.archived, limit=asked.limit
-        )
+        ids = await _find_ids(database, repository)
+        found = await catalogue.list_memories(database, ids, kind, patterns=patterns, archived=archived, limit=limit)
         names = await costs.load_names(database, [each.memory.repository_id for each in found])
     now = SystemClock().now()
     print_lines(*(line for each in found for line in render_brief(each, names, now)))
     if not found:
         print_lines("No memory matches.")
-    elif len(found) == asked.limit:
-        print_lines(f"Only the newest {asked.limit} are shown; --limit shows more.")
+    elif len(found) == limit:
+        print_lines(f"Only the newest {limit} are shown; --limit shows more.")
 
 
-@commands.command("show")
-def show_command(name: _Name) -> None:
-    """Show everything about a memory: its source, its history, and where it was recalled."""
-    run(lambda settings: show_one(settings, name))
-
-
-async def show_one(settings: Installation, name: str) -> None:
-    """Print everything about a memory.
+@command(commands, "show")
+async def show_one(settings: Installation, name: _Name) -> None:
+    """Show everything about a memory: its source, its history, and where it was recalled.
 
     :raises ForgeError: if no memory, or more than one, has this id.
     """
@@ -131,20 +92,16 @@ async def show_one(settings: Installation, name: str) -> None:
     print_lines(*render_memory(story, names, SystemClock().now()))
 
 
-@commands.command("add")
-def add_command(
+@command(commands, "add")
+async def add(
+    settings: Installation,
     text: Annotated[str, typer.Argument(help="What to remember, in a sentence or two.")],
     repository: _Needed,
     context: _Context = None,
     tags: _Tags = None,
     kind: Annotated[MemoryKind, typer.Option(help="The kind of memory.")] = MemoryKind.semantic,
 ) -> None:
-    """Have Forge remember something; it does not decay."""
-    run(lambda settings: add(settings, repository, MemoryText(text, context, tags), kind))
-
-
-async def add(settings: Installation, repository: str, words: MemoryText, kind: MemoryKind) -> None:
-    """Store a memory from the operator; it does not decay.
+    """Have Forge remember something; it does not decay.
 
     :raises ForgeError: if its text is not allowed, there is no room, or Forge never ran in the repository.
     """
@@ -155,11 +112,11 @@ async def add(settings: Installation, repository: str, words: MemoryText, kind: 
             where,
             Origin.person,
             kind,
-            words.content or "",
+            text,
             f"the operator{f' ({by})' if by else ''}",
             now,
-            context=words.context or "",
-            tags=words.tag_names or (),
+            context=context or "",
+            tags=_split_tags(tags or ""),
             pinned=True,
         )
         most = await load_capacity(database, where)
@@ -173,27 +130,25 @@ async def add(settings: Installation, repository: str, words: MemoryText, kind: 
         print_lines(f"{kept.short_id} says that already, so nothing was added.")
 
 
-@commands.command("edit")
-def edit_command(
+@command(commands, "edit")
+async def edit(
+    settings: Installation,
     name: _Name,
     content: Annotated[str | None, typer.Option(help="Its text.")] = None,
     context: _Context = None,
     tags: _Tags = None,
 ) -> None:
-    """Correct a memory. The ledger keeps what it said before."""
-    run(lambda settings: edit(settings, name, MemoryText(content, context, tags)))
-
-
-async def edit(settings: Installation, name: str, words: MemoryText) -> None:
-    """Correct a memory; the ledger keeps what it said before.
+    """Correct a memory. The ledger keeps what it said before.
 
     :raises ForgeError: if it cannot be changed.
     """
-    if (words.content, words.context, words.tags) == (None, None, None):
+    told = {"content": content, "context": context, "tags": None if tags is None else _split_tags(tags)}
+    changes = {part: value for part, value in told.items() if value is not None}
+    if not changes:
         raise ForgeError("There is nothing to change.", "Give --content, --context or --tags.")
     async with open_database(settings) as database:
         memory = await _find_memory(database, name)
-        changed = _validate(_apply(memory, words))
+        changed = _validate(memory.model_copy(update=changes))
         if changed == memory:
             print_lines(f"{memory.short_id} says that already, so nothing was changed.")
             return
@@ -204,13 +159,8 @@ async def edit(settings: Installation, name: str, words: MemoryText) -> None:
     print_lines(f"{memory.short_id} is changed; `forge memory show {memory.short_id}` shows what it said before.")
 
 
-@commands.command("archive")
-def archive_command(name: _Name) -> None:
-    """Archive a memory: Forge keeps it but no longer uses it."""
-    run(lambda settings: archive(settings, name))
-
-
-async def archive(settings: Installation, name: str) -> None:
+@command(commands, "archive")
+async def archive(settings: Installation, name: _Name) -> None:
     """Archive a memory: Forge keeps it but no longer uses it.
 
     :raises ForgeError: if no memory, or more than one, has this id.
@@ -235,9 +185,9 @@ async def _find_memory(database: Database, name: str) -> Memory:
     return lookup.take_only(found, "memory", name, "`forge memory list` lists them.", lambda memory: f"M-{memory.id}")
 
 
-def _apply(memory: Memory, words: MemoryText) -> Memory:
-    told = {"content": words.content, "context": words.context, "tags": words.tag_names}
-    return memory.model_copy(update={part: value for part, value in told.items() if value is not None})
+def _split_tags(tags: str) -> tuple[str, ...]:
+    """The tags; people separate them by commas."""
+    return tuple(dict.fromkeys(tag for tag in map(to_one_line, tags.split(",")) if tag))
 
 
 def _validate(memory: Memory) -> Memory:

@@ -8,7 +8,7 @@ import typer
 
 from bot.cli import lookup
 from bot.cli.output import print_json, print_lines, print_table
-from bot.cli.process import run
+from bot.cli.process import command
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
@@ -24,8 +24,9 @@ from messages.audit import UNKNOWN, format_value
 commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@commands.command("metrics")
-def metrics_command(
+@command(commands, "metrics")
+async def show(
+    settings: Installation,
     repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository.")] = None,
     weeks: Annotated[int, typer.Option(min=1, max=52, help="How many weeks.")] = 12,
     as_json: Annotated[bool, typer.Option("--json", help="Print every week as JSON.")] = False,
@@ -33,18 +34,13 @@ def metrics_command(
         bool, typer.Option(help="Show how often each detector of giving up was wrong, and what may pass here.")
     ] = False,
 ) -> None:
-    """Show how well Forge does week by week: success, cost, iterations, dismissals and overrides."""
-    if detectors:
-        run(lambda settings: show_detectors(settings, repository, as_json=as_json))
-        return
-    run(lambda settings: show(settings, repository, weeks, as_json=as_json))
-
-
-async def show(settings: Installation, repository: str | None, weeks: int, *, as_json: bool) -> None:
-    """Print every metric of the last weeks.
+    """Show how well Forge does week by week: success, cost, iterations, dismissals and overrides.
 
     :raises UnknownName: if Forge never ran in the repository.
     """
+    if detectors:
+        await show_detectors(settings, repository, as_json=as_json)
+        return
     now = SystemClock().now()
     async with open_database(settings) as database:
         ids = None if repository is None else await lookup.find_repositories(database, repository)

@@ -1,14 +1,17 @@
 """Starts commands with the settings of the environment, and what every serving process does at its start."""
 
 import asyncio
+import functools
 import getpass
+import inspect
 import os
 import resource
 import signal
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
+import typer
 
 from bot import interrupts
 from bot.logging import configure
@@ -36,12 +39,34 @@ def stop_signal() -> asyncio.Event:
     return stopped
 
 
+_Work = TypeVar("_Work", bound=Callable[..., Coroutine[Any, Any, None]])
+
+
 def run(work: Callable[[Installation], Coroutine[Any, Any, None]]) -> None:
     """Run a command that needs only the database.
 
     :raises ConfigurationError: if a setting is wrong.
     """
     _run(load_installation, work)
+
+
+def command(app: typer.Typer, name: str) -> Callable[[_Work], _Work]:
+    """Make an async function a command that needs only the database: it gets the settings, the rest are options.
+
+    Its help is what the function's docstring says before the fields.
+    """
+
+    def add(work: _Work) -> _Work:
+        @functools.wraps(work)
+        def start(**options: Any) -> None:
+            run(lambda settings: work(settings, **options))
+
+        taken = inspect.signature(work)
+        vars(start).update(__signature__=taken.replace(parameters=[*taken.parameters.values()][1:]))
+        app.command(name, help=(inspect.getdoc(work) or "").partition("\n\n:")[0])(start)
+        return work
+
+    return add
 
 
 def run_app(work: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:

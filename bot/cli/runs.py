@@ -8,7 +8,7 @@ import typer
 from bot import current_database
 from bot.cli.lookup import find_run
 from bot.cli.output import print_lines, print_table
-from bot.cli.process import run
+from bot.cli.process import command
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.review.review import Review
@@ -18,6 +18,7 @@ from memory import ledger
 from memory.db.engine import Database, sync_engine
 from memory.db.tables.runs import RunRow
 from memory.deliveries import deliveries as stored
+from memory.deliveries.deliveries import Failure
 from memory.runs import checkpoints
 from memory.runs import runs as known
 from memory.runs.outbox import list_trace
@@ -30,8 +31,9 @@ commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 _COLUMNS = ("run", "pull request", "head", "what", "outcome", "why", "created (UTC)")
 
 
-@commands.command("runs")
-def runs_command(
+@command(commands, "runs")
+async def show_runs(
+    settings: Installation,
     state: Annotated[RunState | None, typer.Option(help="Only runs in this state.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
     events: Annotated[
@@ -39,18 +41,35 @@ def runs_command(
     ] = None,
 ) -> None:
     """List the latest runs, or the events of one."""
-    run(lambda settings: show_runs(settings, state, limit, events))
+    async with open_database(settings) as database:
+        if events is not None:
+            await _show_events(database, events)
+            return
+        rows = await known.list_latest(database, limit, state)
+        reviews = await checkpoints.load_reviews(database, [row.id for row in rows])
+        named = await name_runs(database, [row.as_run() for row in rows])
+        listed = [await _list_run(database, row, named[row.id], reviews.get(row.id)) for row in rows]
+    if listed:
+        print_table(_COLUMNS, listed)
+    else:
+        print_lines("Nothing has run yet.")
 
 
-@commands.command("deliveries")
-def deliveries_command(
+@command(commands, "deliveries")
+async def show_deliveries(
+    settings: Installation,
     failed: Annotated[
         bool, typer.Option("--failed", help="List the failed ones, newest first, each by its GUID.")
     ] = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="With --failed: how many at most.")] = 100,
 ) -> None:
     """Count deliveries by event, outcome and kind of reason."""
-    run(lambda settings: show_failed(settings, limit) if failed else show_deliveries(settings))
+    async with open_database(settings) as database:
+        if failed:
+            print_lines(*map(_describe_failure, await stored.list_failures(database, limit)))
+            return
+        counts = sorted((await stored.count_outcomes(database)).items())
+    print_table(("event", "outcome", "reason", "deliveries"), [(*key, str(number)) for key, number in counts])
 
 
 async def migrate(settings: Installation) -> None:
@@ -61,22 +80,6 @@ async def migrate(settings: Installation) -> None:
     finally:
         engine.dispose()
     print_lines("The database has this version's schema.")
-
-
-async def show_runs(settings: Installation, state: RunState | None, limit: int, events_of: str | None) -> None:
-    """Show the latest runs, or the events of one and of those that belong to it."""
-    async with open_database(settings) as database:
-        if events_of is not None:
-            await _show_events(database, events_of)
-            return
-        rows = await known.list_latest(database, limit, state)
-        reviews = await checkpoints.load_reviews(database, [row.id for row in rows])
-        named = await name_runs(database, [row.as_run() for row in rows])
-        listed = [await _list_run(database, row, named[row.id], reviews.get(row.id)) for row in rows]
-    if listed:
-        print_table(_COLUMNS, listed)
-    else:
-        print_lines("Nothing has run yet.")
 
 
 async def _list_run(database: Database, row: RunRow, kind: str, review: Review | None) -> Sequence[str]:
@@ -98,6 +101,7 @@ async def _list_run(database: Database, row: RunRow, kind: str, review: Review |
 
 
 async def _show_events(database: Database, run_id: str) -> None:
+    """Show the events of a run and of those that belong to it."""
     found = await ledger.load_events(database, *await list_trace(database, await find_run(database, run_id)))
     print_table(
         ("run", "time", "type", "source", "seconds", "payload"),
@@ -115,22 +119,7 @@ async def _show_events(database: Database, run_id: str) -> None:
     )
 
 
-async def show_deliveries(settings: Installation) -> None:
-    """Show how many deliveries came, by event and outcome."""
-    async with open_database(settings) as database:
-        counts = sorted((await stored.count_outcomes(database)).items())
-    print_table(("event", "outcome", "reason", "deliveries"), [(*key, str(number)) for key, number in counts])
-
-
-async def show_failed(settings: Installation, limit: int) -> None:
-    """Show the failed deliveries, one per line, each beginning with the GUID for `forge replay`."""
-    async with open_database(settings) as database:
-        found = await stored.list_failures(database, limit)
-    print_lines(
-        *(
-            f"{flatten_redacted(each.guid)}  {each.at:%Y-%m-%d %H:%M:%S}  "
-            f"{flatten_redacted(f'{each.event} {each.action}')}  "
-            f"{strip_invisible(each.reason)}"
-            for each in found
-        )
-    )
+def _describe_failure(failed: Failure) -> str:
+    """A line that begins with the GUID for `forge replay`."""
+    what = flatten_redacted(f"{failed.event} {failed.action}")
+    return f"{flatten_redacted(failed.guid)}  {failed.at:%Y-%m-%d %H:%M:%S}  {what}  {strip_invisible(failed.reason)}"

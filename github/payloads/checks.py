@@ -1,5 +1,9 @@
 """Check runs, statuses and workflow runs, as GitHub shows them: the App's own, and those that fail."""
 
+from typing import ClassVar
+
+from pydantic import Field
+
 from domain.github.checks import RED, CheckRunRef, FailingCheck, WorkflowRun
 from domain.github.commits import AN_APP
 from domain.value import Value
@@ -70,14 +74,15 @@ class SpokenRun(Value):
 
     @property
     def outcome(self) -> str:
-        return self.conclusion or ""
+        return "pending" if self.is_pending else self.conclusion or "pending"
 
-    def is_of(self, app_id: int | str) -> bool:
-        return self.app is not None and self.app.id == app_id
+    @property
+    def app_id(self) -> int | None:
+        return None if self.app is None else self.app.id
 
     def to_domain(self) -> FailingCheck | None:
         """None if it does not fail."""
-        if self.status != "completed" or self.conclusion not in RED:
+        if self.outcome not in RED:
             return None
         said = [each for each in (self.output.title, self.output.summary, self.output.text) if each]
         return FailingCheck(
@@ -92,7 +97,9 @@ class SpokenRun(Value):
 class SpokenStatus(Value):
     """A commit status with its description."""
 
-    context: str
+    app_id: ClassVar[None] = None  # GitHub tells none
+
+    name: str = Field(alias="context")
     state: str
     description: str | None = None
     creator: AccountShown | None = None
@@ -105,16 +112,12 @@ class SpokenStatus(Value):
     def outcome(self) -> str:
         return self.state
 
-    @property
-    def name(self) -> str:
-        return self.context
-
     def to_domain(self) -> FailingCheck | None:
         """None if it does not fail."""
         if self.state not in RED:
             return None
         by = self.creator.id if self.creator is not None and self.creator.type == "User" else AN_APP
-        return FailingCheck(id=None, name=self.context, said=self.description or "", by=by)
+        return FailingCheck(id=None, name=self.name, said=self.description or "", by=by)
 
 
 class RunShown(Value):

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import AwareDatetime, Field
 
 from domain.github.commits import Commit, Push, Pusher
-from domain.github.pull_requests import Branch, MergeMethod, PullRequest, ReportedCheck, RequiredCheck
+from domain.github.pull_requests import Branch, MergeMethod, PullRequest, RequiredCheck
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from github.payloads.parsing import GHOST_ID, GHOST_LOGIN, AccountShown, RepositoryShown
@@ -292,31 +292,3 @@ class RuleShown(Value):
             return way is not MergeMethod.merge
         allowed = self.parameters.allowed_merge_methods if self.parameters else None
         return allowed is None or way.value in allowed
-
-
-class RunResult(Value):
-    """A check run of any App."""
-
-    class _App(Value):
-        id: int
-
-    name: str
-    status: str
-    conclusion: str | None
-    app: _App | None
-
-    def to_domain(self) -> ReportedCheck:
-        conclusion = self.conclusion if self.status == "completed" else None
-        return ReportedCheck(
-            name=self.name, app_id=self.app.id if self.app else None, conclusion=conclusion or "pending"
-        )
-
-
-class StatusResult(Value):
-    """An entry of the combined status: the newest of its context."""
-
-    context: str
-    state: str
-
-    def to_domain(self) -> ReportedCheck:
-        return ReportedCheck(name=self.context, app_id=None, conclusion=self.state)

@@ -40,12 +40,6 @@ async def remember(database: Database, installation_id: int, limit: RateLimitPau
     await database.execute(upsert(database.dialect, LimitRow, values, {"until": later}))
 
 
-async def forget(database: Database, installation_id: int) -> None:
-    """Forget the order: the installation is gone, or an operator lifts it."""
-    lifted = {"until": None, "streak": 0}
-    await database.execute(update(LimitRow).where(LimitRow.installation_id == installation_id).values(lifted))
-
-
 async def reserve_write(
     database: Database, installation_id: int, rate: Rate, importance: Importance, now: datetime, *, creates: bool
 ) -> WriteTurn:

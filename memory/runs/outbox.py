@@ -88,10 +88,10 @@ async def claim(
         return claimed
 
 
-async def claim_answer(database: Database, delivery: str, step: str, now: datetime) -> WriteClaim:
+async def claim_answer(database: Database, delivery: str, now: datetime) -> WriteClaim:
     """Claim the answer to a delivery. It needs no fencing token: people get an answer whatever runs."""
     async with database.transaction() as session:
-        row, is_new = await _get_or_create(session, database.dialect, delivery, step, "comment", now)
+        row, is_new = await _get_or_create(session, database.dialect, delivery, "answer", "comment", now)
         return WriteClaim(row.id, row.remote_id, tried_before=not is_new, lost=False, tried_at=row.created_at)
 
 

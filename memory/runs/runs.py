@@ -259,13 +259,27 @@ async def list_for_pull_request(
 
     :param with_questions: also those that only hold what an answer cost, and those of instructions.
     """
-    query = (
+    beside = [Trigger.deployment.value] if with_questions else _BESIDE
+    rows = await database.scalars(_select_for_pull_request(repository_id, number).where(RunRow.trigger.not_in(beside)))
+    return [PastRun(row.as_run(), row.started_at or row.created_at, row.finished_at) for row in rows]
+
+
+async def find_newest(
+    database: Database, repository_id: int, number: int, *, head_sha: str | None = None
+) -> Run | None:
+    """The newest run on a pull request or an issue, of those that :func:`list_for_pull_request` lists.
+
+    :param head_sha: the only head that counts; None for any.
+    """
+    query = _select_for_pull_request(repository_id, number).where(RunRow.trigger.not_in(_BESIDE)).limit(1)
+    row = await database.scalar(query if head_sha is None else query.where(RunRow.head_sha == head_sha))
+    return None if row is None else row.as_run()
+
+
+def _select_for_pull_request(repository_id: int, number: int) -> Select[RunRow]:
+    return (
         select(RunRow).where(RunRow.repository_id == repository_id, RunRow.number == number).order_by(RunRow.id.desc())
     )
-    beside = [Trigger.deployment.value] if with_questions else _BESIDE
-    query = query.where(RunRow.trigger.not_in(beside))
-    rows = await database.scalars(query)
-    return [PastRun(row.as_run(), row.started_at or row.created_at, row.finished_at) for row in rows]
 
 
 async def list_for_head(database: Database, repository_id: int, head_sha: str) -> Sequence[Run]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 
-from domain.errors import Behind, CodeHostError, NotFound, RateLimited, Unprocessable
+from domain.errors import Behind, HostFailure, NotFound, Unprocessable
 from domain.github.pull_requests import Approval, Merged, MergeObstacle, NotMerged, Queued
 from domain.runs.run import Run
 from domain.value import Value
@@ -233,9 +233,7 @@ class AutomaticMerge:
             comment = comment or await host.find_comment(repository, self.run.number, self._marker)
             if comment is not None:
                 await comments.edit_comment(self.services, repository, comment, body)
-        except RateLimited:
-            raise
         except NotFound:
             log.info("merge.announcement_gone", run=self.run.id)
-        except CodeHostError as error:
+        except HostFailure as error:
             log.warning("merge.not_told", run=self.run.id, error=str(error))

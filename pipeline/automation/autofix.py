@@ -22,6 +22,8 @@ from safety.allowed_actions import Action, ActionDecision, allows
 from safety.autofix import apply_fixes, select_fixable
 from workspace.commits import CannotCommit
 from workspace.mirror import Mirror
+from workspace.objects import MEGABYTE
+from workspace.patches.tree import load_tree
 
 log = structlog.get_logger(__name__)
 
@@ -127,13 +129,14 @@ async def _commit(
     files, done = apply_fixes(contents, found)
     if not files:
         return None
+    change = (await load_tree(mirror, run.head_sha, files, MEGABYTE)).replace(files)
     message = redact_outgoing(automation_texts.render_commit_message(done, allowed.reason.text, allowed.rule, run.id))
     signature = await services.host.signature(run.repository)
     made_at = (
         await runs.get_started_at(services.database, run.id) or services.clock.now()
     )  # in each repetition the same
     return Correction(
-        commit=await mirror.commit(run.head_sha, files, message, signature, made_at),
+        commit=await mirror.commit_change(run.head_sha, change, message, signature, made_at),
         branch=known.live.head_ref,
         level=allowed.level,
         rule=allowed.rule,

@@ -79,8 +79,7 @@ async def _find_waiting_run(
 ) -> tuple[Run, str] | None:
     """The run that waits here and what resumes it: the gate this delivery decided, as the sweep would say it, or the
     delivery."""
-    past = await runs.list_for_pull_request(services.database, repository.id, number)
-    last = past[0].run if past else None
+    last = await runs.find_newest(services.database, repository.id, number)
     if last is None:
         return None
     if is_judged and await _has_more_to_ask(services, last):

@@ -4,7 +4,7 @@ import structlog
 
 from domain.commands import EndPullRequest, Sender
 from domain.config.configuration import Ladder as Bounds
-from domain.errors import CodeHostError, RateLimited, Superseded
+from domain.errors import HostFailure, Superseded
 from domain.gates import digest
 from domain.github.pull_requests import PullRequest
 from domain.review.findings import Severity
@@ -31,7 +31,7 @@ async def update_level(services: Services, run: Run) -> int:
     :param run: the run that ended, or the newest one on a pull request where people decided something.
     :raises CodeHostError: the configuration cannot be read.
     """
-    bounds = (await loading.load_live(services, run.repository)).configuration.ladder
+    bounds = (await loading.load_configuration(services, run.repository)).ladder
     facts = await automation_level.load_facts(services.database, run.repository.id)
     verdict = evaluate(facts, bounds, services.clock.now())
     if verdict.is_changed:
@@ -50,7 +50,7 @@ async def find_opening_obstacle(services: Services, repository: RepositoryRef) -
 
     :raises CodeHostError: the configuration cannot be read.
     """
-    bounds = (await loading.load_live(services, repository)).configuration.ladder
+    bounds = (await loading.load_configuration(services, repository)).ladder
     level = await load_level(services, repository.id, bounds)
     if allows(level, Action.open_draft_pr, ActionFacts(asked=True)).allowed:
         return None
@@ -59,21 +59,19 @@ async def find_opening_obstacle(services: Services, repository: RepositoryRef) -
 
 async def try_update_level(services: Services, repository: RepositoryRef, number: int) -> int | None:
     """Update the level after a decision of a person. If that fails, the next update makes up for it."""
-    past = await runs.list_for_pull_request(services.database, repository.id, number)
-    if not past:
+    newest = await runs.find_newest(services.database, repository.id, number)
+    if newest is None:
         return None
     try:
-        return await update_level(services, past[0].run)
-    except RateLimited:
-        raise
-    except CodeHostError as error:
+        return await update_level(services, newest)
+    except HostFailure as error:
         log.warning("ladder.not_weighed", repository=repository.id, error=str(error))
         return None
 
 
 async def describe_level(services: Services, repository: RepositoryRef) -> str:
     """The answer to ``/forge level``."""
-    bounds = (await loading.load_live(services, repository)).configuration.ladder
+    bounds = (await loading.load_configuration(services, repository)).ladder
     facts = await automation_level.load_facts(services.database, repository.id)
     verdict = evaluate(facts, bounds, services.clock.now())
     level = cap_level(facts.level, bounds)
@@ -84,7 +82,7 @@ async def describe_level(services: Services, repository: RepositoryRef) -> str:
 
 async def set_level(services: Services, repository: RepositoryRef, wanted: int, sender: Sender, guid: str) -> str:
     """Set the level for ``/forge level N``; the answer. The caller has checked the role."""
-    bounds = (await loading.load_live(services, repository)).configuration.ladder
+    bounds = (await loading.load_configuration(services, repository)).ladder
     if bounds.pinned is not None:
         return automation_texts.refuse_pinned_level(bounds.pinned)
     if wanted > bounds.max_level:
@@ -110,8 +108,7 @@ async def record_miss(
 
 async def find_announced_merge(services: Services, repository: RepositoryRef, number: int) -> Run | None:
     """The newest run here, if the merge of its head is announced and still pending."""
-    past = await runs.list_for_pull_request(services.database, repository.id, number)
-    run = past[0].run if past else None
+    run = await runs.find_newest(services.database, repository.id, number)
     if run is None or await automation_level.find_announcement(services.database, run.id) is None:
         return None
     done = {str(each["act"]) for each in await automation_level.list_actions(services.database, run.id)}
@@ -180,9 +177,7 @@ async def _may_have_written(services: Services, command: EndPullRequest, live: P
     """Whether those who merged a change may be among its authors, also because GitHub does not say who these are."""
     try:
         wrote = await load_authorship(services, command.repository, live, ())
-    except RateLimited:
-        raise
-    except CodeHostError as error:
+    except HostFailure as error:
         log.warning("ladder.authors_unknown", repository=command.repository.id, number=live.number, error=str(error))
         return True
     return wrote.doubt is not None or wrote.includes(command.sender.id)

@@ -11,7 +11,7 @@ from memory.repositories import automation_level, permits
 from memory.runs import checkpoints, runs
 from messages import automation as automation_texts
 from pipeline.checkout import find_base, has_same_merge_base
-from pipeline.config.loading import load_live
+from pipeline.config.loading import load_configuration
 from pipeline.context import Services
 from safety.allowed_actions import ActionFacts, ChecksState, RequiredChecks, evaluate_checks
 from safety.gates import list_protected
@@ -61,7 +61,7 @@ async def load_preconditions(services: Services, run: Run) -> Preconditions | st
     obstacle = await _find_obstacle(services, run, live)
     if obstacle is not None:
         return obstacle
-    configuration = (await load_live(services, run.repository)).configuration
+    configuration = await load_configuration(services, run.repository)
     if configuration.review.dry_run:
         return "`review.dry_run` is set."
     return Preconditions(run, review, live, configuration)

@@ -51,7 +51,7 @@ async def _look(context: DeliveryContext, repository: RepositoryRef) -> Reposito
     if await welcomes.find(services.database, repository.id) not in {None, context.guid}:
         return None
     traits = await host.traits(repository)
-    configuration = (await loading.load_live(services, repository)).configuration
+    configuration = await loading.load_configuration(services, repository)
     level = await load_level(services, repository.id, configuration.ladder)
     may_open = allows(level, Action.open_issue, ActionFacts()).allowed and not configuration.review.dry_run
     granted = await host.installation_permissions(repository.installation_id)

@@ -64,8 +64,13 @@ class _LoadedFile:
         return self.values is None and self.problem is None
 
 
+async def load_configuration(services: "Services", repository: RepositoryRef) -> Configuration:
+    """The configuration of a repository at this moment, within the operator's ceilings."""
+    return (await load_live(services, repository)).configuration
+
+
 async def load_live(services: "Services", repository: RepositoryRef) -> LoadedConfiguration:
-    """The configuration of a repository at this moment, within the operator's ceilings; as :func:`load`."""
+    """The same with where it is from and what is wrong with it; as :func:`load`."""
     return await load(services.host, services.database, repository, services.ceilings.of_configuration)
 
 

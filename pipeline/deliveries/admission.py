@@ -132,8 +132,8 @@ async def _keeps_verdict(services: Services, repository: RepositoryRef, pull_req
 
 async def _find_run_on_head(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> Run | None:
     """The newest run on the head, if it was about a merge into the same branch."""
-    past = await runs.list_for_pull_request(services.database, repository.id, pull_request.number)
-    last = next((each.run for each in past if each.run.head_sha == pull_request.head_sha), None)
+    head = pull_request.head_sha
+    last = await runs.find_newest(services.database, repository.id, pull_request.number, head_sha=head)
     return last if last is not None and last.base_ref == pull_request.base_ref else None
 
 

@@ -119,8 +119,7 @@ async def end_issue(context: DeliveryContext, command: EndIssue) -> str:
 
 async def _was_merged_by_run(services: Services, command: EndIssue) -> bool:
     """Whether the merge of a run's own pull request closed the issue; then the run notices that by itself."""
-    past = await runs.list_for_pull_request(services.database, command.repository.id, command.number)
-    newest = past[0].run if past else None
+    newest = await runs.find_newest(services.database, command.repository.id, command.number)
     number = None if newest is None else await outbox.find_proposal(services.database, newest.id)
     if newest is None or newest.state.is_final or number is None:
         return False
@@ -240,11 +239,9 @@ async def find_tests(services: Services, repository: RepositoryRef, number: int)
 
     Tests that a person asked for belong to the newest run.
     """
-    past = await runs.list_for_pull_request(services.database, repository.id, number)
-    if not past:
-        return None
-    heads = await test_check.list_open_tests(services, past[0].run)
-    return OpenTests(run=past[0].run, heads=tuple(heads)) if heads else None
+    newest = await runs.find_newest(services.database, repository.id, number)
+    heads = [] if newest is None else await test_check.list_open_tests(services, newest)
+    return OpenTests(run=newest, heads=tuple(heads)) if newest is not None and heads else None
 
 
 async def name_stopper(services: Services, tested: OpenTests, login: str) -> None:

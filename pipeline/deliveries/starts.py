@@ -136,11 +136,11 @@ async def handle_review(context: DeliveryContext, command: ReviewPullRequest) ->
 
 async def _excludes_drafts(context: DeliveryContext, command: ReviewPullRequest) -> bool:
     """Whether drafts are not reviewed here, and a run is active that nobody asked for."""
-    past = await runs.list_for_pull_request(context.services.database, command.repository.id, command.number)
-    if not past or past[0].run.state.is_final or past[0].run.trigger is not Trigger.pull_request:
+    last = await runs.find_newest(context.services.database, command.repository.id, command.number)
+    if last is None or last.state.is_final or last.trigger is not Trigger.pull_request:
         return False
-    loaded = await loading.load_live(context.services, command.repository)
-    return not loaded.configuration.review.drafts
+    configuration = await loading.load_configuration(context.services, command.repository)
+    return not configuration.review.drafts
 
 
 async def review_again(context: DeliveryContext, command: ReviewCheckedHead) -> Sequence[RunStart]:
@@ -267,7 +267,7 @@ async def _find_label_refusal(context: DeliveryContext, command: LabelledIssue) 
     :raises CodeHostError: if GitHub does not say who the sender is; that is never a permission.
     """
     services = context.services
-    configuration = (await loading.load_live(services, command.repository)).configuration
+    configuration = await loading.load_configuration(services, command.repository)
     if not asks_for_run(command.label, configuration.labels):
         return texts.OTHER_LABEL
     if command.head_sha is not None:  # on a pull request it asks what the button asks, and is checked there

@@ -43,7 +43,7 @@ async def order_merged(
     """Order what was merged into the default branch for every environment that each merge reaches."""
     if not live.is_merged or not live.merge_sha or live.base_ref != live.default_branch:
         return []
-    deploy = (await loading.load_live(services, repository)).configuration.deploy
+    deploy = (await loading.load_configuration(services, repository)).deploy
     if await permits.find_pauser(services.database, repository) is not None:
         return []
     ordered: list[Ordered] = []
@@ -70,7 +70,7 @@ async def order_deployment(
     :param live: None on an issue.
     :param written_at: when it was asked, which may be long ago: what came later was not meant.
     """
-    deploy = (await loading.load_live(services, repository)).configuration.deploy
+    deploy = (await loading.load_configuration(services, repository)).deploy
     refused = _refuse(deploy.environments, environment)
     if refused is not None:
         return Ordered(answer=refused)
@@ -133,7 +133,7 @@ async def order_rollback(
 
     :param written_at: when it was asked; None: just now.
     """
-    deploy = (await loading.load_live(services, repository)).configuration.deploy
+    deploy = (await loading.load_configuration(services, repository)).deploy
     refused = _refuse(deploy.environments, environment)
     if refused is not None:
         return Ordered(answer=refused)
@@ -160,7 +160,7 @@ def was_ordered_later(deployment: Deployment, written_at: datetime | None) -> bo
 
 async def counts_as_production(services: Services, repository: RepositoryRef, deployment: Deployment) -> bool:
     """Whether a deployment went to production when it was ordered, or would by the configuration of now."""
-    deploy = (await loading.load_live(services, repository)).configuration.deploy
+    deploy = (await loading.load_configuration(services, repository)).deploy
     return deployment.is_production or deploy.is_production(deployment.environment)
 
 

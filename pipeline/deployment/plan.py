@@ -92,8 +92,7 @@ async def load_or_keep(
 
 async def load_plan(services: Services, run: Run, deployment: Deployment) -> DeploymentPlan:
     """Read the configuration as it is now, and what the review found."""
-    loaded = await loading.load_live(services, run.repository)
-    configuration = loaded.configuration
+    configuration = await loading.load_configuration(services, run.repository)
     environment = configuration.deploy.environments.get(deployment.environment)
     branch = await services.host.default_branch(run.repository)
     obstacle = await _find_obstacle(services, run, deployment, environment)

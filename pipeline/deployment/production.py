@@ -25,7 +25,7 @@ from domain.deployments.problems import (
     find_suspects,
 )
 from domain.deployments.stack import parse_stack
-from domain.errors import CodeAccessError, CodeHostError, ForgeError, NotFound, RateLimited
+from domain.errors import CodeAccessError, ForgeError, HostFailure, NotFound
 from domain.runs.run import RepositoryRef
 from memory.deployments import deployments, problems
 from memory.repositories import addresses
@@ -166,8 +166,7 @@ class ProblemRun:
         return await addresses.find_address(self._database, problem.repository_id)
 
     async def _load(self, repository: RepositoryRef) -> Configuration:
-        loaded = await loading.load_live(self._services, repository)
-        return loaded.configuration
+        return await loading.load_configuration(self._services, repository)
 
 
 async def hold_deployment(services: Services, problem_id: str, deployment_id: str, workflow_id: str) -> str:
@@ -265,8 +264,6 @@ async def list_suspects(
         sha, before = deployment.sha, deployment.previous_sha
         mirror = await fetch_commits(services, repository, deployment.number, sha, before)
         return find_suspects(stack.frames, await mirror.change(before, sha))
-    except RateLimited:
-        raise
-    except (CodeAccessError, CodeHostError) as error:
+    except (CodeAccessError, HostFailure) as error:
         log.warning("production.not_compared", problem=problem.id, deployment=deployment.run_id, error=str(error))
         return None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import structlog
 
 from domain.deployments.problems import ProductionProblem
-from domain.errors import CodeAccessError, CodeHostError, RateLimited
+from domain.errors import CodeAccessError, HostFailure
 from domain.github.pull_requests import PullRequest
 from domain.memories import MemoryKind, Origin, create_memory
 from domain.runs.run import RepositoryRef
@@ -52,9 +52,7 @@ async def _list_closed(services: Services, repository: RepositoryRef, live: Pull
         found.add(run.number)
     try:
         shown = await services.host.issue(repository, live.number)
-    except RateLimited:
-        raise
-    except CodeHostError as error:
+    except HostFailure as error:
         log.warning("production.description_not_read", number=live.number, error=str(error))
         return found
     return found | {*list_closed_issues(f"{shown.title}\n{shown.body}")}
@@ -65,9 +63,7 @@ async def _list_fixed(services: Services, repository: RepositoryRef, live: PullR
     try:
         mirror, merge_base = await compare_with_base(services, repository, live)
         change = await mirror.change(merge_base, live.head_sha)
-    except RateLimited:
-        raise
-    except (CodeAccessError, CodeHostError) as error:
+    except (CodeAccessError, HostFailure) as error:
         log.warning("production.fix_not_read", number=live.number, error=str(error))
         return ()
     by_size = sorted(change.files, key=lambda each: -(each.additions + each.deletions))

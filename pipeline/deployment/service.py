@@ -13,7 +13,7 @@ from domain.config.deploy import AnyMetric, HealthCheck
 from domain.deployments.deployment import Cause, Deployment, DeploymentState
 from domain.deployments.health import HealthBefore, Look, check_figure
 from domain.deployments.readings import HealthTarget, JsonTarget, PrometheusTarget, Reading, take_reading
-from domain.errors import CodeHostError, NotFound, RateLimited, Unprocessable
+from domain.errors import HostFailure, NotFound, Unprocessable
 from domain.github.checks import WorkflowRun
 from domain.ports import Outbound
 from domain.value import Value
@@ -149,9 +149,7 @@ class DeployTransport:
     async def _cancel(self, github_id: int) -> None:
         try:
             await self.context.services.host.cancel_workflow_run(self.context.run.repository, github_id)
-        except RateLimited:
-            raise
-        except CodeHostError as error:
+        except HostFailure as error:
             log.warning("deployment.workflow_not_cancelled", run=self.context.run.id, error=str(error))
 
 

@@ -133,7 +133,7 @@ class DeploymentStatus:
         """Where people read a question; empty if there is no comment of it."""
         if gate is None or gate.comment_id is None:
             return ""
-        page = self._services.host.clone_url(gate.repository).removesuffix(".git")
+        page = self._services.host.page(gate.repository)
         return f"{page}/issues/{gate.number}#issuecomment-{gate.comment_id}"
 
     async def _report_to_github(self, deployment: Deployment) -> None:

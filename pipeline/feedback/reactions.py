@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 
 import structlog
 
-from domain.errors import CodeAccessError, CodeHostError, RateLimited
+from domain.errors import CodeAccessError, HostFailure
 from domain.events import EventType
 from domain.github.conversation import Thumb, ThumbGiven
 from domain.github.pull_requests import PullRequest
@@ -106,9 +106,7 @@ async def record_thumbs(services: Services, repository: RepositoryRef, live: Pul
         given = await _load_counting_thumbs(services, repository, live, carried)
         doubts = [each for each in given if each.thumb is Thumb.down and carried[each.comment_id].memories]
         is_learning = bool(doubts) and await is_learning_enabled(services, repository)
-    except RateLimited:
-        raise
-    except CodeHostError as error:
+    except HostFailure as error:
         log.warning("signals.no_thumbs", repository=repository.id, number=live.number, error=str(error))
         return 0
     for each in given:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from agents.coding.planner import PlanningTask
-from domain.errors import CodeAccessError, CodeHostError, CommitGone, RateLimited, Unavailable
+from domain.errors import CodeAccessError, CommitGone, HostFailure, Unavailable
 from domain.gates import Gate
 from domain.github.commits import AN_APP, MOST_COMMITS, Commit, Push
 from domain.github.conversation import AskedIssue, Issue, IssueComment, TextEdit
@@ -54,8 +54,8 @@ async def is_trusted_app(services: Services, repository: RepositoryRef, pull_req
     """
     if not pull_request.author_is_bot or pull_request.author_login.casefold() == _WORKFLOWS:
         return False
-    loaded = await loading.load_live(services, repository)
-    return is_listed(pull_request.author_login, loaded.configuration.review.bots)
+    configuration = await loading.load_configuration(services, repository)
+    return is_listed(pull_request.author_login, configuration.review.bots)
 
 
 async def _load_approvals(
@@ -95,9 +95,7 @@ async def find_lone_author(services: Services, repository: RepositoryRef, number
         if frozenset(await services.host.accounts_with(repository, role)) != author:
             return ""
         wrote = await load_authorship(services, repository, pull_request, ())
-    except RateLimited:
-        raise
-    except CodeHostError:
+    except HostFailure:
         return ""
     return pull_request.author_login if wrote.authors == author and wrote.doubt is None else ""
 

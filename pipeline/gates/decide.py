@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from domain.commands import Sender
-from domain.errors import CodeHostError, RateLimited
+from domain.errors import HostFailure
 from domain.gates import LATER, Choice, Gate, GateDecision, GateState
 from domain.github.pull_requests import PullRequest
 from domain.money import NO_EXTENSION, BudgetExtension
@@ -142,9 +142,7 @@ async def is_still_entitled(services: Services, gate: Gate) -> bool:
     try:
         sender = Sender(id=decision.by_id, login=decision.by_login)
         return isinstance(await _find_refusal(services, gate, Approve(), sender), GateRight)
-    except RateLimited:
-        raise
-    except CodeHostError:
+    except HostFailure:
         return False
 
 
@@ -168,8 +166,8 @@ async def find_gate(services: Services, repository: RepositoryRef, number: int, 
 
 async def _find_postponed(services: Services, repository: RepositoryRef, number: int) -> str:
     """What the newest review of a pull request asks once nothing blocks; may be empty."""
-    past = await runs.list_for_pull_request(services.database, repository.id, number)
-    review = await checkpoints.load_review(services.database, past[0].run) if past else None
+    newest = await runs.find_newest(services.database, repository.id, number)
+    review = None if newest is None else await checkpoints.load_review(services.database, newest)
     return "" if review is None else "; ".join(reason.text for reason in review.reasons if reason.code == LATER)
 
 
@@ -247,9 +245,7 @@ async def _authorise_answer(
     """What lets the sender answer; a reply if they may not answer, or if GitHub does not say."""
     try:
         refused = await _find_refusal(services, gate, asked, sender)
-    except RateLimited:
-        raise
-    except CodeHostError:
+    except HostFailure:
         return GateReply(command_texts.cannot_ask(sender.login))
     if isinstance(refused, GateRight):
         return refused
@@ -318,6 +314,6 @@ async def _record_refusal(services: Services, guid: str, gate: Gate, sender: Sen
 
 async def _load_configured_role(services: Services, gate: Gate) -> str | None:
     """The role the configuration asks for now: somebody may have raised it while the gate waits."""
-    loaded = await loading.load_live(services, gate.repository)
-    configured = loaded.configuration.gates.get(gate.name)
+    configuration = await loading.load_configuration(services, gate.repository)
+    configured = configuration.gates.get(gate.name)
     return None if configured is None else configured.role

@@ -10,7 +10,7 @@ from messages.plan import StepState
 from messages.pull_request import Progress
 from pipeline.automation.follow_up import resume_judged_run
 from pipeline.automation.level import find_opening_obstacle
-from pipeline.config.loading import load_live
+from pipeline.config.loading import load_configuration
 from pipeline.context import DeliveryContext, Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.issue.head_examination import HeadTestResult
@@ -111,7 +111,7 @@ class HeadTestNews:
         is_over = stored is not None and stored.state in {RunState.completed, RunState.waiting}
         if review is None or not is_over or (review.earlier is not None and not review.earlier.not_run):
             return False
-        mirror, configuration = await context.fetch_mirror(), (await load_live(services, run.repository)).configuration
+        mirror, configuration = await context.fetch_mirror(), await load_configuration(services, run.repository)
         found = await find_lost_tests(
             services, run, configuration, await context.load_change(mirror, run.head_sha), said
         )

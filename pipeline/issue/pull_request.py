@@ -80,10 +80,7 @@ class BranchPusher:
         """
         host, repository = self.services.host, self.run.repository
         text = body if self.marker in body else f"{body}\n\n{self.marker}"
-
-        async def find() -> int | None:
-            return await self._find_own_pull_request(branch)
-
+        find = partial(self._find_own_pull_request, branch)
         try:
             number = await pull_requests.open_once(self.services, self.run, branch, title, text, draft=draft, find=find)
         except NotOpened as error:

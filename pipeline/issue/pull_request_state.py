@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from agents.testing import coverage
 from domain.github.conversation import Issue
@@ -109,10 +110,7 @@ class OwnPullRequest:
         live = await self.context.services.host.pull_request(self.context.run.repository, self.number)
         if not live.is_open or live.head_sha != head:
             return False
-
-        async def write() -> int:
-            return await self._write_ready(result, step, text)
-
+        write = partial(self._write_ready, result, step, text)
         await write_once(self.context.services, self.context.run, f"ready {head}", "pull_request_state", write)
         return True
 
@@ -168,8 +166,8 @@ class OwnPullRequest:
 
     async def _find_review_run(self, head: str) -> Run | None:
         """The newest run of the review on a head."""
-        past = await runs.list_for_pull_request(self.context.database, self.context.run.repository.id, self.number)
-        return next((each.run for each in past if each.run.head_sha == head), None)
+        repository_id = self.context.run.repository.id
+        return await runs.find_newest(self.context.database, repository_id, self.number, head_sha=head)
 
 
 def _judge_tests(tested: HeadTestResult | None, send_backs: Sequence[SendBack]) -> dict[str, object]:

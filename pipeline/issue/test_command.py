@@ -14,7 +14,7 @@ from memory.repositories import permits
 from memory.runs import checkpoints, runs
 from messages import tests as test_texts
 from messages.review import CheckText
-from pipeline.config.loading import load_live
+from pipeline.config.loading import load_configuration
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import TEST, enqueue
@@ -42,8 +42,7 @@ async def enqueue_test(run: Run, occasion: str) -> None:
 
 async def find_run_on_head(services: Services, repository: RepositoryRef, number: int, head: str) -> Run | None:
     """The newest run on a pull request, if it is about ``head``."""
-    past = await runs.list_for_pull_request(services.database, repository.id, number)
-    newest = past[0].run if past else None
+    newest = await runs.find_newest(services.database, repository.id, number)
     return newest if newest is not None and newest.head_sha == head else None
 
 
@@ -110,7 +109,7 @@ class HeadTest:
         services, run = self._context.services, self._context.run
         review = await checkpoints.load_review(services.database, run)
         level = RiskLevel.high if review is None else review.risk.level_unasked
-        configuration = (await load_live(services, run.repository)).configuration
+        configuration = await load_configuration(services, run.repository)
         paused_by = await permits.find_pauser(services.database, run.repository)
         terms = await load_terms(services.database, run, configuration)
         why_all = test_texts.UNREVIEWED if review is None else ""

@@ -82,11 +82,11 @@ class ConsolidationRun:
         if where is None:
             return MemorySettings()
         try:
-            loaded = await loading.load_live(services, where)
+            configuration = await loading.load_configuration(services, where)
         except ForgeError as error:
             log.warning("consolidation.usual", repository=self._repository_id, error=str(error))
             return MemorySettings()
-        return loaded.configuration.memory
+        return configuration.memory
 
     async def _plan(self, most: int) -> _StoredPlan:
         database, now = self._services.database, self._services.clock.now()

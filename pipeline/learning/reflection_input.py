@@ -14,7 +14,7 @@ from memory import ledger
 from memory.learned import reflections
 from memory.repositories import permits
 from memory.runs import checkpoints, runs
-from pipeline.config.loading import load_live
+from pipeline.config.loading import load_configuration
 from pipeline.context import Services
 from pipeline.durable.queues import REFLECT, enqueue
 from safety.learning_screening import OURS, Moment, ReflectionFacts, find_moments, find_obstacle, most_kept
@@ -48,7 +48,7 @@ async def load_input(services: Services, run: Run, moment: Moment) -> Reflection
     reason = find_obstacle(facts) or await _find_pause(services, run)  # before GitHub is asked anything
     if reason is not None:
         return ReflectionInput(code=reason.code)
-    configuration = (await load_live(services, run.repository)).configuration
+    configuration = await load_configuration(services, run.repository)
     facts = ReflectionFacts(run, events, _is_enabled(configuration, run), await _is_trusted(services, run))
     reason = find_obstacle(facts)
     if reason is not None:

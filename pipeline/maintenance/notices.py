@@ -68,7 +68,7 @@ async def _load(services: Services, event_id: str) -> _Told | None:
     if noticed is None:
         return None
     at, access = noticed.repository, services.notices
-    page = "" if at is None else services.host.clone_url(at).removesuffix(".git")
+    page = "" if at is None else services.host.page(at)
     notice = build_notice(noticed.event, at, noticed.run, noticed.gate, page)
     if notice is None:
         return None

@@ -242,9 +242,7 @@ async def ensure_check(
     :param tested: the tests it shows.
     """
     is_new = False
-
-    async def find() -> int | None:
-        return await _find_id(services, run.repository, check.head_sha, check.external_id)
+    find = partial(_find_id, services, run.repository, check.head_sha, check.external_id)
 
     async def create() -> int:
         nonlocal is_new
@@ -301,9 +299,7 @@ async def report(
 ) -> None:
     """Create a complete check on a head that no run is about, once per delivery."""
     check = build_check(name, head_sha, guid, text, conclusion)
-
-    async def find() -> int | None:
-        return await _find_id(services, repository, head_sha, guid)
+    find = partial(_find_id, services, repository, head_sha, guid)
 
     async def create() -> int:
         return (await services.host.create_check_run(repository, check)).id

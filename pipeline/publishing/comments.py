@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 
 import structlog
 
@@ -27,9 +28,7 @@ async def ensure_comment(services: Services, run: Run, step: str, marker: str, t
     :param marker: by which the comment is found; part of ``text``.
     """
     is_new = False
-
-    async def find() -> int | None:
-        return await services.host.find_comment(run.repository, run.number, marker)
+    find = partial(services.host.find_comment, run.repository, run.number, marker)
 
     async def create() -> int:
         nonlocal is_new
@@ -127,22 +126,14 @@ async def show_seen(services: Services, command: WrittenComment) -> None:
 async def _answer_below(
     services: Services, repository: RepositoryRef, number: int, key: str, text: str, marker: str
 ) -> None:
-    async def find() -> int | None:
-        return await services.host.find_comment(repository, number, marker)
-
-    async def create() -> int:
-        return await services.host.create_comment(repository, number, text)
-
+    find = partial(services.host.find_comment, repository, number, marker)
+    create = partial(services.host.create_comment, repository, number, text)
     await answer_once(services, key, create, find=find)
 
 
 async def _reply_once(
     services: Services, repository: RepositoryRef, number: int, root: int, key: str, text: str, marker: str
 ) -> None:
-    async def find() -> int | None:
-        return await services.host.find_reply(repository, number, root, marker)
-
-    async def create() -> int:
-        return await services.host.create_reply(repository, number, root, text)
-
+    find = partial(services.host.find_reply, repository, number, root, marker)
+    create = partial(services.host.create_reply, repository, number, root, text)
     await answer_once(services, key, create, find=find)

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from domain.deployments.deployment import CHECK_ID_PREFIX, Deployment, DeploymentState, Wish
-from domain.errors import CodeHostError, Forbidden, NotFound, RateLimited
+from domain.errors import Forbidden, HostFailure, NotFound
 from domain.github.checks import Button, CheckRun, HostDeploymentState
 from domain.review.review import Conclusion
 from domain.runs.run import ReasonCode, Run
@@ -69,7 +70,7 @@ class DeploymentCheck:
         check_id = await outbox.find_remote_id(self.services.database, self.run.id, _CREATION, "check")
         if check_id is None:
             return ""
-        return f"{self.services.host.clone_url(self.run.repository).removesuffix('.git')}/runs/{check_id}"
+        return f"{self.services.host.page(self.run.repository)}/runs/{check_id}"
 
     async def show_progress(self, report: DeploymentReport) -> None:
         """Show the newest figures; see :class:`pipeline.publishing.publisher.ProgressUpdates`."""
@@ -146,10 +147,7 @@ class GitHubRecord:
         :param log_url: where people read more; empty if there is nothing to read.
         """
         github_id = await self._find_or_create(())
-
-        async def write() -> int:
-            return await self._add_status(github_id, state, description, log_url)
-
+        write = partial(self._add_status, github_id, state, description, log_url)
         await write_once(self.services, self.run, f"{self.key} {step}", "deployment_status", write)
 
     async def report_end(self, state: HostDeploymentState, description: str) -> None:
@@ -159,9 +157,7 @@ class GitHubRecord:
             return
         try:
             await self._add_status(github_id, state, description, "")
-        except RateLimited:
-            raise
-        except CodeHostError:  # the check says it, too
+        except HostFailure:  # the check says it, too
             return
 
     async def _add_status(self, github_id: int, state: HostDeploymentState, description: str, log_url: str) -> int:
@@ -177,23 +173,17 @@ class GitHubRecord:
 
     async def _find_or_create(self, required: Sequence[str]) -> int:
         host, repository, environment = self.services.host, self.run.repository, self.deployment.environment
-
-        async def find() -> int | None:
-            found = await host.find_deployment(repository, self.sha, environment, self.key)
-            return None if found is None else found.id
-
-        async def create() -> int:
-            made = await host.create_deployment(
-                repository,
-                sha=self.sha,
-                environment=environment,
-                is_production=self.deployment.is_production,
-                description=f"{self.deployment.cause.value}, by Forge",
-                payload={"forge": self.key},
-                required_contexts=required,
-            )
-            return made.id
-
+        find = partial(host.find_deployment, repository, self.sha, environment, self.key)
+        create = partial(
+            host.create_deployment,
+            repository,
+            sha=self.sha,
+            environment=environment,
+            is_production=self.deployment.is_production,
+            description=f"{self.deployment.cause.value}, by Forge",
+            payload={"forge": self.key},
+            required_contexts=required,
+        )
         github_id = await write_once(self.services, self.run, self.key, "deployment", create, find=find)
         if self.key == self.run.id:
             await deployments.keep_github_id(self.services.database, self.run.id, github_id)

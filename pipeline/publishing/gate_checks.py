@@ -8,7 +8,15 @@ from functools import partial
 
 import structlog
 
-from domain.errors import CodeHostError, Forbidden, Halted, NotFound, RateLimited, Superseded, Unprocessable
+from domain.errors import (
+    CodeHostError,
+    Forbidden,
+    Halted,
+    HostFailure,
+    NotFound,
+    Superseded,
+    Unprocessable,
+)
 from domain.gates import CHECK_ID_PREFIX, Choice, Gate, GateState
 from domain.github.checks import Button, CheckRun
 from domain.review.review import Conclusion
@@ -195,9 +203,7 @@ async def _escalate(services: Services, run: Run, gate: Gate, spent: int) -> Non
         await write_once(services, run, step, "label", label)
         if gate.request.escalate:
             await ensure_comment(services, run, step, marker, gate_texts.render_escalation(gate, spent, marker))
-    except RateLimited:
-        raise
-    except CodeHostError as error:
+    except HostFailure as error:
         log.warning("gate.not_escalated", gate=gate.id, error=str(error))
         return
     if gate.request.escalate:
@@ -223,12 +229,8 @@ async def _show_check(services: Services, run: Run, gate: Gate, spent: int) -> i
 async def _show_comment(services: Services, run: Run, gate: Gate, spent: int) -> int:
     """The comment that shows the gate: a new one, or the one of a void question that it replaces."""
     text, step = _render(services, gate, spent), f"gate {gate.id}"
-
-    async def find() -> int | None:
-        return await services.host.find_comment(gate.repository, gate.number, services.markers.make("gate", gate.id))
-
-    async def create() -> int:
-        return await services.host.create_comment(gate.repository, gate.number, text)
+    find = partial(services.host.find_comment, gate.repository, gate.number, services.markers.make("gate", gate.id))
+    create = partial(services.host.create_comment, gate.repository, gate.number, text)
 
     async def edit(comment_id: int) -> int:
         try:

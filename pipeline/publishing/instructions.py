@@ -197,7 +197,7 @@ async def point_to_gate(services: Services, asked: Instruction, gate: Gate) -> N
     if written.comment.kind is not CommentKind.review_comment:
         return
     root = written.comment.thread or written.comment.id
-    page = services.host.clone_url(written.repository).removesuffix(".git")
+    page = services.host.page(written.repository)
     anchor = "" if gate.comment_id is None else f"#issuecomment-{gate.comment_id}"
     text = gate_texts.point_to_question(gate, f"{page}/pull/{gate.number}{anchor}")
     try:

@@ -29,7 +29,6 @@ from safety.plan_risk import needs_approval
 
 _LOOKED_BACK = timedelta(days=7)
 """How long ago an attempt may lie after which nobody knows whether it opened the issue."""
-_STEP, _KIND = "answer", "comment"  # under which the outbox keeps the answers of nobody's run
 
 
 async def open_issue(
@@ -52,13 +51,8 @@ async def open_issue(
     async def find() -> int | None:
         return await services.host.find_own_issue(repository, marker, services.clock.now() - _LOOKED_BACK)
 
-    async def create() -> int:
-        return await services.host.create_issue(repository, redact_outgoing(title), redact_outgoing(body), labels)
-
-    await answer_once(services, key, create, find=find)
-    number = await outbox.find_remote_id(services.database, key, _STEP, _KIND)
-    assert number is not None  # it was recorded a moment ago
-    return number
+    create = partial(services.host.create_issue, repository, redact_outgoing(title), redact_outgoing(body), labels)
+    return await answer_once(services, key, create, find=find)
 
 
 async def set_label(services: Services, repository: RepositoryRef, number: int, label: str, *, is_on: bool) -> None:

@@ -118,12 +118,33 @@ async def write_once(
     """
     await halts.require_none(services.database)
     claim = await outbox.claim(services.database, run, step, kind, services.clock.now(), tested)
+    return await _carry_out(services, claim, write, find, make_lost(run) if claim.lost else None)
+
+
+async def answer_once(services: Services, key: str, write: Write, *, find: Find) -> int:
+    """Answer somebody once; the id on GitHub. No fencing token bounds that: people are answered whatever runs.
+
+    :param key: names the answer, such as the id of the delivery.
+    :raises Halted: if the operator told Forge to stop; nothing is claimed then.
+    """
+    await halts.require_none(services.database)
+    claim = await outbox.claim_answer(services.database, key, services.clock.now())
+    return await _carry_out(services, claim, write, find, None)
+
+
+async def _carry_out(
+    services: Services, claim: outbox.WriteClaim, write: Write, find: Find | None, lost: Superseded | None
+) -> int:
+    """The id of what a claim is for: written before, by an earlier attempt, or now.
+
+    :param lost: why nothing may be written now.
+    """
     if claim.remote_id is not None:
         return claim.remote_id
     remote_id = await _find_effect(services, claim, find)
     if remote_id is None:
-        if claim.lost:
-            raise make_lost(run)
+        if lost is not None:
+            raise lost
         remote_id = await _make_write(services, claim, write)
     await outbox.mark_done(services.database, claim.id, remote_id, services.clock.now())
     return remote_id
@@ -152,22 +173,6 @@ async def _make_write(services: Services, claim: outbox.WriteClaim, write: Write
         settled = services.clock.now() - timedelta(seconds=services.settling)
         await outbox.mark_tried(services.database, claim.id, settled)
         raise
-
-
-async def answer_once(services: Services, key: str, write: Write, *, find: Find) -> None:
-    """Answer somebody once. No fencing token bounds that: people are answered whatever runs.
-
-    :param key: names the answer, such as the id of the delivery.
-    :raises Halted: if the operator told Forge to stop; nothing is claimed then.
-    """
-    await halts.require_none(services.database)
-    claim = await outbox.claim_answer(services.database, key, "answer", services.clock.now())
-    if claim.remote_id is not None:
-        return
-    remote_id = await _find_effect(services, claim, find)
-    if remote_id is None:
-        remote_id = await _make_write(services, claim, write)
-    await outbox.mark_done(services.database, claim.id, remote_id, services.clock.now())
 
 
 async def post_progress_once(

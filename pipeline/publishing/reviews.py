@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
@@ -218,9 +219,7 @@ async def _post(
         body=redact_outgoing(bodies[0]),
         comments=tuple(_build_comment(remark) for remark in remarks),
     )
-
-    async def find() -> int | None:
-        return await services.host.find_review(run.repository, run.number, marker)
+    find = partial(services.host.find_review, run.repository, run.number, marker)
 
     async def create() -> int:
         nonlocal placed, told, unplaced

@@ -4,16 +4,8 @@ import structlog
 
 from domain.commands import (
     AnyCommand,
-    ChangesRequested,
     DecideGate,
-    EndIssue,
-    EndPullRequest,
-    ExecuteComment,
-    LabelledIssue,
-    LeftMergeQueue,
-    ReadRemark,
-    ReadReply,
-    RecordThread,
+    NumberedCommand,
     ReportMergeGroup,
     ReviewCheckedHead,
     ReviewPullRequest,
@@ -65,19 +57,7 @@ async def tell(
 async def _find_place(services: Services, command: AnyCommand) -> tuple[RepositoryRef, int] | None:
     """The pull request or issue that a command is about; None if it names none."""
     match command:
-        case (
-            ReviewPullRequest()
-            | EndPullRequest()
-            | EndIssue()
-            | LabelledIssue()
-            | ReportMergeGroup()
-            | LeftMergeQueue()
-            | ExecuteComment()
-            | RecordThread()
-            | ChangesRequested()
-            | ReadReply()
-            | ReadRemark()
-        ):
+        case NumberedCommand():
             return command.repository, command.number
         case DecideGate():
             gate = await gates.get(services.database, command.gate_id)

@@ -8,7 +8,7 @@ from agents.llm.ask import ModelAnswer
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, apply_path_filters
 from agents.review.model.layer import EarlierFinding, Intent, find_current_line, narrow_change, show_cells
-from domain.errors import CodeAccessError, CodeHostError, RateLimited
+from domain.errors import CodeAccessError, HostFailure
 from domain.github.pull_requests import PullRequest
 from domain.review.changes import Change, ChangeStatus, FileChange, FileVersions
 from domain.review.findings import Finding, Layer, place_on_diff, remove_place
@@ -294,8 +294,6 @@ async def _read_intent(services: Services, pull_request: PullRequest, run: Run) 
             issue = await host.issue(repository, number)
             if not issue.is_pull_request:
                 return intent.model_copy(update={"issue": number, "asked": f"{issue.title}\n{issue.body}"})
-    except RateLimited:
-        raise
-    except CodeHostError:  # the issue is gone, or may not be read
+    except HostFailure:  # the issue is gone, or may not be read
         pass
     return intent

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pydantic import JsonValue
 
@@ -62,10 +63,7 @@ async def load_surroundings(
 ) -> Surroundings:
     """Load what surrounds the change of a run; see :func:`find_surroundings`."""
     origin = find_origin(settings.pull_request.is_from_fork(run.repository.id))
-
-    async def fetch() -> Objects:
-        return await fetch_mirror(services, run)
-
+    fetch = partial(fetch_mirror, services, run)
     code = HeadCode(run.head_sha, fetch, origin, settings.configuration.review.never_send)
     return await find_surroundings(code, services.toolbox, change, versions, found)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import structlog
 
 from domain.commands import Sender
-from domain.errors import CodeHostError, RateLimited
+from domain.errors import HostFailure
 from domain.memories import Memory
 from domain.review.feedback import DismissalScope, FeedbackStatement, FindingFeedback, Word
 from domain.review.findings import Finding
@@ -81,10 +81,9 @@ async def list_let_pass(
     services: Services, repository: RepositoryRef, number: int, found: Sequence[Finding]
 ) -> set[str]:
     """The fingerprints of the findings that somebody let pass with ``destructive``, as far as that holds now."""
-    past = await runs.list_for_pull_request(services.database, repository.id, number)
-    if not past:
+    newest = await runs.find_newest(services.database, repository.id, number)
+    if newest is None:
         return set()
-    newest = past[0].run
     accepted = await load_approved(services, newest, number)
     here = list_answered(await gates.list_for_run(services.database, newest.id))
     return here | list_still_accepted(found, accepted)
@@ -138,7 +137,5 @@ async def _update_verdicts(
         try:
             if (await services.host.pull_request(repository, number)).is_open:
                 await update.update_verdict(services, repository, number, cause)
-        except RateLimited:
-            raise
-        except CodeHostError as error:  # its next review applies it
+        except HostFailure as error:  # its next review applies it
             log.warning("teaching.not_reconcluded", number=number, error=str(error))

@@ -146,4 +146,4 @@ async def is_learning_enabled(
 
 async def load_memory_settings(services: Services, repository: RepositoryRef) -> MemorySettings:
     """The repository's settings of Forge's memory."""
-    return (await loading.load_live(services, repository)).configuration.memory
+    return (await loading.load_configuration(services, repository)).memory

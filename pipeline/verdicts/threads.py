@@ -37,9 +37,9 @@ async def settle_gone(context: RunContext, gone: Mapping[str, str]) -> None:
     """
     database, run = context.database, context.run
     await model_answers.keep(database, run, model_answers.GONE, dict(gone), context.now())
-    past = await runs.list_for_pull_request(database, run.repository.id, run.number)
-    if past and past[0].run.state is RunState.completed and past[0].run.head_sha == run.head_sha:
-        await _settle(context.services, past[0].run, gone)
+    last = await runs.find_newest(database, run.repository.id, run.number)
+    if last is not None and last.state is RunState.completed and last.head_sha == run.head_sha:
+        await _settle(context.services, last, gone)
 
 
 async def settle_found_gone(services: Services, reviewed: Run) -> None:

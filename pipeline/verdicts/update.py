@@ -33,10 +33,9 @@ async def update_verdict(
     :param cause: the delivery behind it, so that a repeated step updates once.
     :param anew: also if the verdict stays as it is.
     """
-    past = await runs.list_for_pull_request(services.database, repository.id, number)
-    if not past or past[0].run.state is not RunState.completed:
+    run, shown = await runs.find_newest(services.database, repository.id, number), None
+    if run is None or run.state is not RunState.completed:
         return
-    run, shown = past[0].run, None
     settings = await load_settings(services, run)
     for attempt in count():
         review = await checkpoints.load_review(services.database, run)

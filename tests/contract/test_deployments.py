@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from domain.errors import Behind, CodeHostError, Forbidden, NotFound, Unavailable, Unprocessable
-from domain.github.checks import HostDeployment, HostDeploymentState, HostDeploymentStatus, WorkflowRun
+from domain.github.checks import HostDeploymentState, WorkflowRun
+from simulator.state import Deployment
 from simulator.state import WorkflowRun as SimulatedRun
 from tests.contract.stage import Stage
 
@@ -35,8 +36,8 @@ async def _deploy(
     required: Sequence[str] = (),
     is_production: bool = False,
     is_transient: bool = False,
-) -> HostDeployment:
-    return await stage.host.create_deployment(
+) -> int:
+    made = await stage.host.create_deployment(
         stage.repository,
         sha=sha or stage.head,
         environment=environment,
@@ -44,13 +45,18 @@ async def _deploy(
         description="Deploy #1",
         payload={"forge": key},
         required_contexts=required,
-        is_transient=is_transient,
     )
+    _get(stage, made).transient = is_transient
+    return made
+
+
+def _get(stage: Stage, deployment: int) -> Deployment:
+    return next(each for each in stage.shelf.deployments if each.id == deployment)
 
 
 async def _say(
     stage: Stage,
-    deployment: HostDeployment,
+    deployment: int,
     state: HostDeploymentState,
     description: str = "",
     *,
@@ -58,7 +64,7 @@ async def _say(
 ) -> int:
     return await stage.host.add_deployment_status(
         stage.repository,
-        deployment.id,
+        deployment,
         state,
         description=description,
         log_url="https://ci.example.org/1",
@@ -67,12 +73,8 @@ async def _say(
     )
 
 
-async def _statuses(stage: Stage, deployment: HostDeployment) -> list[HostDeploymentStatus]:
-    return [*await stage.host.list_deployment_statuses(stage.repository, deployment.id)]
-
-
-async def _states(stage: Stage, *deployments: HostDeployment) -> list[str]:
-    return [(await _statuses(stage, each))[0].state for each in deployments]
+def _states(stage: Stage, *deployments: int) -> list[str]:
+    return [_get(stage, each).state for each in deployments]
 
 
 async def _add_workflow(stage: Stage, text: str = WORKFLOW) -> None:
@@ -97,16 +99,9 @@ async def _find(stage: Stage, key: str = "d1") -> WorkflowRun | None:
 async def test_a_deployment_is_of_exactly_the_commit(stage: Stage) -> None:
     await stage.ann.push(stage.shelf, "main", {"b.py": "ahead of topic\n"})
     made = await _deploy(stage)
-    assert made == HostDeployment(
-        id=made.id,
-        sha=stage.head,
-        ref=stage.head,
-        environment="staging",
-        task="deploy",
-        created_at=stage.clock.at,
-        payload={"forge": "d1"},
-        is_own=True,
-    )
+    [shown] = stage.shelf.deployments
+    assert (shown.id, shown.sha, shown.ref, shown.environment) == (made, stage.head, stage.head, "staging")
+    assert (shown.task, shown.payload, shown.creator) == ("deploy", {"forge": "d1"}, stage.sim.app.bot)
     [request] = [one for one in stage.sim.writes() if one.path.endswith("/deployments")]
     assert request.body["auto_merge"] is False
     assert stage.sim.deliveries[-1].event == "deployment"
@@ -134,8 +129,7 @@ async def test_a_payload_may_come_back_as_text(stage: Stage, payload: object) ->
     made = await _deploy(stage)
     stage.shelf.deployments[0].payload = payload
     found = await stage.host.find_deployment(stage.repository, stage.head, "staging", "d1")
-    assert found is not None
-    assert found.id == made.id
+    assert found == made
 
 
 @pytest.mark.parametrize("payload", ["d1", '["forge"]', "", None, {"forge": 1}, {}])
@@ -164,40 +158,28 @@ async def test_no_deployment_of_an_unknown_commit(stage: Stage) -> None:
         await _deploy(stage, sha="0" * 40)
 
 
-async def test_how_it_went_newest_first(stage: Stage) -> None:
+async def test_what_is_said_of_it(stage: Stage) -> None:
     made = await _deploy(stage)
     await _say(stage, made, HostDeploymentState.in_progress, "x" * 200)
     done = await _say(stage, made, HostDeploymentState.success, "Deployed")
-    newest, oldest = await _statuses(stage, made)
-    assert newest == HostDeploymentStatus(
-        id=done,
-        state=HostDeploymentState.success,
-        description="Deployed",
-        log_url="https://ci.example.org/1",
-        environment_url="https://staging.example.org",
-        created_at=stage.clock.at,
-    )
+    oldest, newest = _get(stage, made).statuses
+    assert vars(newest) == {
+        "id": done,
+        "state": "success",
+        "creator": stage.sim.app.bot,
+        "created_at": stage.clock.at,
+        "description": "Deployed",
+        "environment_url": "https://staging.example.org",
+        "log_url": "https://ci.example.org/1",
+    }
     assert oldest.description == "x" * 139 + "…"
-    for _ in range(120):
-        await _say(stage, made, HostDeploymentState.pending)
-    assert len(await _statuses(stage, made)) == 122
 
 
 @pytest.mark.parametrize("state", HostDeploymentState)
 async def test_every_state_is_taken(stage: Stage, state: HostDeploymentState) -> None:
     made = await _deploy(stage)
     await _say(stage, made, state)
-    assert await _states(stage, made) == [state]
-
-
-async def test_a_deployment_that_waits_for_its_environment_is_pending(stage: Stage) -> None:
-    made = await _deploy(stage)
-    await _say(stage, made, HostDeploymentState.queued)
-    stage.shelf.deployments[0].statuses[0].state = "waiting"
-    assert await _states(stage, made) == [HostDeploymentState.pending]
-    stage.shelf.deployments[0].statuses[0].state = "new"
-    with pytest.raises(Unavailable, match="state"):
-        await _states(stage, made)
+    assert _states(stage, made) == [state]
 
 
 async def test_a_success_makes_earlier_ones_inactive(stage: Stage) -> None:
@@ -212,11 +194,11 @@ async def test_a_success_makes_earlier_ones_inactive(stage: Stage) -> None:
     await _say(stage, failed, HostDeploymentState.failure)
     kept = await _deploy(stage)
     await _say(stage, kept, HostDeploymentState.success, auto_inactive=False)
-    assert await _states(stage, *before, failed) == ["success", "success", "success", "failure"]
+    assert _states(stage, *before, failed) == ["success", "success", "success", "failure"]
     for name, production, transient in kinds:
         newest = await _deploy(stage, name, is_production=production, is_transient=transient)
         await _say(stage, newest, HostDeploymentState.success)
-    assert await _states(stage, *before, failed, kept) == ["inactive", "success", "success", "failure", "inactive"]
+    assert _states(stage, *before, failed, kept) == ["inactive", "success", "success", "failure", "inactive"]
 
 
 async def test_nothing_is_said_of_a_deployment_that_is_gone(stage: Stage) -> None:
@@ -224,8 +206,6 @@ async def test_nothing_is_said_of_a_deployment_that_is_gone(stage: Stage) -> Non
     stage.shelf.deployments.clear()
     with pytest.raises(NotFound):
         await _say(stage, made, HostDeploymentState.success)
-    with pytest.raises(NotFound):
-        await _statuses(stage, made)
 
 
 # --- dispatched workflows ----------------------------------------------------------------------------------
@@ -429,8 +409,7 @@ async def test_a_write_whose_answer_is_lost_is_not_repeated_but_found(stage: Sta
         await _dispatch(stage)
     assert (len(stage.shelf.deployments), len(stage.shelf.workflow_runs)) == (1, 1)
     found = await stage.host.find_deployment(stage.repository, stage.head, "staging", "d1")
-    assert found is not None
-    assert found.id == stage.shelf.deployments[0].id
+    assert found == stage.shelf.deployments[0].id
     assert await _find(stage) is not None
 
 
@@ -440,7 +419,6 @@ async def test_without_the_permissions_nothing_is_done(stage: Stage) -> None:
     run_id = await _dispatch(stage) or 0
     stage.take_permissions(actions="read", deployments="read")
     await stage.host.workflow_run(stage.repository, run_id)
-    await _statuses(stage, made)
     for write in (
         _deploy(stage),
         _say(stage, made, HostDeploymentState.success),

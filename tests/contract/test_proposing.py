@@ -24,6 +24,7 @@ from pipeline.publishing.pull_requests import PushResult, find_signed
 from tests.contract.stage import Stage
 from tests.databases import create_database
 from workspace.mirror import Mirror, Mirrors
+from workspace.patches.tree import load_tree
 
 FORGE = Signature(name="forge[bot]", email="77+forge[bot]@users.noreply.github.com")
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
@@ -51,7 +52,9 @@ class Work:
         return BranchPusher(self.services, self.run)
 
     async def commit(self, content: str, parent: str = "") -> str:
-        sha = await self.mirror.commit(parent or self.run.head_sha, {"a.py": content.encode()}, content, FORGE, AT)
+        parent, files = parent or self.run.head_sha, {"a.py": content.encode()}
+        change = (await load_tree(self.mirror, parent, files)).replace(files)
+        sha = await self.mirror.commit_change(parent, change, content, FORGE, AT)
         self.made[await self.mirror.tree_of(sha), content.strip()] = sha
         return sha
 

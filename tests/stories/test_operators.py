@@ -6,7 +6,6 @@ import pytest
 from inline_snapshot import snapshot
 
 from bot.cli import audit, intervention, runs
-from bot.cli.audit import AuditOptions
 from domain.errors import UnknownName
 from memory.deliveries import deliveries
 from tests.stories.driver import Story
@@ -37,12 +36,12 @@ async def test_a_replay_is_a_delivery_of_its_own(story: Story, capsys: pytest.Ca
 
     [run] = await story.runs()
     os.environ.pop("COLUMNS", None)  # as where no terminal is
-    await runs.show_runs(story.forge.settings, None, 20, None)
+    await runs.show_runs(story.forge.settings)
     header, line = capsys.readouterr().out.splitlines()
     assert header.split() == ["run", "pull", "request", "head", "what", "outcome", "created", "(UTC)"]
     assert line.split()[:2] == [run.id[-6:], f"octo-org/shop#{pull.number}"]
     assert (story.check(repository, head).title or "?") in line
-    await runs.show_runs(story.forge.settings, None, 20, run.id[-6:])
+    await runs.show_runs(story.forge.settings, events=run.id[-6:])
     assert "run.admitted" in capsys.readouterr().out
 
     await runs.show_deliveries(story.forge.settings)
@@ -59,7 +58,7 @@ async def test_what_failed_is_listed_for_a_replay(story: Story, capsys: pytest.C
     await story.settle()
     capsys.readouterr()
 
-    await runs.show_failed(story.forge.settings, 10)
+    await runs.show_deliveries(story.forge.settings, failed=True, limit=10)
     [line] = capsys.readouterr().out.splitlines()
     guid = line.split()[0]
     assert "pull_request opened" in line
@@ -69,7 +68,7 @@ async def test_what_failed_is_listed_for_a_replay(story: Story, capsys: pytest.C
     assert first_lines(story.reviews(pull)) == snapshot([])
     assert len(await story.runs()) == 1
     capsys.readouterr()
-    await runs.show_failed(story.forge.settings, 10)
+    await runs.show_deliveries(story.forge.settings, failed=True, limit=10)
     assert capsys.readouterr().out == ""
 
 
@@ -85,7 +84,7 @@ async def test_the_audit_tells_the_story_of_a_gate(story: Story, capsys: pytest.
     capsys.readouterr()
 
     [run] = await story.runs()
-    await audit.show(story.forge.settings, AuditOptions(run=run.id[-6:]), "story")
+    await audit.show(story.forge.settings, run=run.id[-6:])
     shown = capsys.readouterr().out.splitlines()
     what = [line.split("  ")[2] for line in shown if not line.startswith(" ")]
     assert [each.partition(" (G-")[0] for each in what] == [
@@ -104,7 +103,7 @@ async def test_the_audit_tells_the_story_of_a_gate(story: Story, capsys: pytest.
 
 async def test_events_of_a_run_that_is_not_there(story: Story) -> None:
     with pytest.raises(UnknownName, match="There is no run NOPE"):
-        await runs.show_runs(story.forge.settings, None, 20, "NOPE")
+        await runs.show_runs(story.forge.settings, events="NOPE")
 
 
 async def test_a_replay_of_a_delivery_that_is_not_there(story: Story) -> None:

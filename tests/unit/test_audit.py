@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.cli import audit as auditing
-from bot.cli.audit import AuditOptions, render_entries
+from bot.cli.audit import render_entries
 from bot.clock import parse_moment
 from domain.errors import ForgeError
 from domain.events import Event, EventType
@@ -127,7 +127,7 @@ async def test_a_time(url: str) -> None:
 
 
 async def test_the_story(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await auditing.show(settings(url), AuditOptions(gate="G-GGGGGG"), "story")
+    await auditing.show(settings(url), gate="G-GGGGGG")
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
         "2026-05-01 12:00:00  octo-org/shop#1 …AAAAAA  run waits",
         "                     why: gate",
@@ -141,7 +141,7 @@ async def test_the_story(url: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 async def test_the_exports(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await auditing.show(settings(url), AuditOptions(), "csv")
+    await auditing.show(settings(url), as_csv=True)
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     rows = list(csv.DictReader(io.StringIO(printed)))
@@ -151,7 +151,7 @@ async def test_the_exports(url: str, capsys: pytest.CaptureFixture[str]) -> None
     assert (rows[1]["who"], rows[1]["account_id"], rows[1]["seconds"]) == ("carol", "7", "60.0")
     assert rows[-1]["what"] == "Forge halted by the operator"
 
-    await auditing.show(settings(url), AuditOptions(limit=2), "jsonl")
+    await auditing.show(settings(url), limit=2, as_jsonl=True)
     kept = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [each["type"] for each in kept] == ["ladder.changed", "safety.halted"]
     assert kept[1]["payload"] == {"why": "prices\nwrong", "by": "root"}
@@ -160,28 +160,28 @@ async def test_the_exports(url: str, capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        (AuditOptions(run="nope"), "There is no run nope. Give the whole id or its last 6 characters"),
-        (AuditOptions(run="…ZZZZZZ"), "There is no run …ZZZZZZ."),
-        (AuditOptions(gate="nope"), "There is no gate nope. Use architecture_approval, "),
-        (AuditOptions(gate="G-ZZZZZZ"), "There is no gate G-ZZZZZZ. `forge gates` lists the latest."),
-        (AuditOptions(breaker="nope"), "There is no breaker nope. Use iteration, stagnation, cost"),
-        (AuditOptions(repository="octo-org/nope"), "Forge never ran in octo-org/nope."),
-        (AuditOptions(since="yesterday"), "--since yesterday is not a time. Write 30m, 2h, 7d or 2w"),
-        (AuditOptions(since="1h", until="2h"), "--since is not before --until"),
-        (AuditOptions(run=RUN, gate="guard"), "Choose one of --run, --gate and --breaker."),
+        ({"run": "nope"}, "There is no run nope. Give the whole id or its last 6 characters"),
+        ({"run": "…ZZZZZZ"}, "There is no run …ZZZZZZ."),
+        ({"gate": "nope"}, "There is no gate nope. Use architecture_approval, "),
+        ({"gate": "G-ZZZZZZ"}, "There is no gate G-ZZZZZZ. `forge gates` lists the latest."),
+        ({"breaker": "nope"}, "There is no breaker nope. Use iteration, stagnation, cost"),
+        ({"repository": "octo-org/nope"}, "Forge never ran in octo-org/nope."),
+        ({"since": "yesterday"}, "--since yesterday is not a time. Write 30m, 2h, 7d or 2w"),
+        ({"since": "1h", "until": "2h"}, "--since is not before --until"),
+        ({"run": RUN, "gate": "guard"}, "Choose one of --run, --gate and --breaker."),
     ],
 )
-async def test_bad_input_gets_one_line_that_says_what_is_possible(asked: AuditOptions, says: str, url: str) -> None:
+async def test_bad_input_gets_one_line_that_says_what_is_possible(asked: dict[str, Any], says: str, url: str) -> None:
     with pytest.raises(ForgeError) as caught:
-        await auditing.show(settings(url), asked, "story")
+        await auditing.show(settings(url), **asked)
     assert str(caught.value).startswith(says)
     assert "\n" not in str(caught.value)
 
 
 async def test_a_run_by_its_last_characters(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await auditing.show(settings(url), AuditOptions(run="…aaaaaa"), "story")
+    await auditing.show(settings(url), run="…aaaaaa")
     assert "gate security_findings" in capsys.readouterr().out
-    await auditing.show(settings(url), AuditOptions(until="2020-01-01"), "story")
+    await auditing.show(settings(url), until="2020-01-01")
     assert capsys.readouterr().out == "No event matches.\n"
 
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
-from bot.cli.audit import AuditOptions, show
+from bot.cli.audit import show
 from bot.prometheus import Metrics
 from domain.runs.patches import ChangedFile
 from domain.runs.work_checkpoint import WorkKey
@@ -87,7 +87,7 @@ async def test_what_was_taken_back_and_could_not_be_kept_is_in_the_audit(
     made = await add_chain(database, KEY, NOON)
     await work_checkpoints.roll_back(database, made[2], made[0], ["shop/cart.py"], "jo", NOON)
     await work_checkpoints.record_failure(database, RUN, "The disk is full.", 2.5, NOON)
-    await show(settings(url), AuditOptions(run=RUN), "story")
+    await show(settings(url), run=RUN)
     told = capsys.readouterr().out
     assert f"shop/cart.py taken back to {made[0].short_id}" in told
     assert "by jo" in told

@@ -1,12 +1,12 @@
 """What `forge costs` and `forge gates` show, on both databases; the terminal shows and links, and decides nothing."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from bot.cli import costs as spending
 from bot.cli import gates as asking
-from bot.cli.costs import CostOptions
 from domain.errors import ForgeError
 from domain.gates import GateState
 from domain.money import MICRO, GroupBy
@@ -68,23 +68,23 @@ async def test_costs_by_everything(url: str) -> None:
 
 
 async def test_costs_are_shown_with_the_budgets_of_today(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await spending.show(settings(url), CostOptions())
+    await spending.show(settings(url))
     printed = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert "testing 1 1,000 500 100 1.00 USD 0.00 USD" in printed
     assert "openai:gpt[red] 1 1,000 500 100 2.00 USD 2.00 USD" in printed
     assert "octo-org/shop day 5.00 USD 8.00 USD" in printed
-    await spending.show(settings(url), CostOptions(by=GroupBy.day, repository="octo-org/bank"))
+    await spending.show(settings(url), by=GroupBy.day, repository="octo-org/bank")
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.strip()] == ["day", "2026-05-01"]
-    await spending.show(settings(url), CostOptions(until="2020-01-01"))
+    await spending.show(settings(url), until="2020-01-01")
     told = capsys.readouterr().out.splitlines()
     assert told[0] == "No model was asked."
     assert not [line for line in told if line.startswith(("phase", "model", "repository", "day"))]
 
 
-@pytest.mark.parametrize("asked", [CostOptions(run="nope"), CostOptions(repository="a/b"), CostOptions(since="soon")])
-async def test_costs_of_what_is_not_there(asked: CostOptions, url: str) -> None:
+@pytest.mark.parametrize("asked", [{"run": "nope"}, {"repository": "a/b"}, {"since": "soon"}])
+async def test_costs_of_what_is_not_there(asked: dict[str, Any], url: str) -> None:
     with pytest.raises(ForgeError, match=r"There is no run|Forge never ran in|is not a time"):
-        await spending.show(settings(url), asked)
+        await spending.show(settings(url), **asked)
 
 
 async def test_gates_that_wait_come_first_and_are_linked(url: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from domain.errors import CodeAccessError
 from domain.paths import fold_path
-from domain.runs.patches import LIMITS, ChangeSet
+from domain.runs.patches import LIMITS, ChangedFile, ChangeSet
 from workspace.diff import REGULAR
 from workspace.objects import Objects
 from workspace.patches.refusals import folders, refusal
@@ -37,6 +37,18 @@ class FileTree:
             return self.read(path) if file is None or file.after is None else file.after
 
         return FileTree(modes, read, self._origin or self)
+
+    def replace(self, contents: Mapping[str, bytes]) -> ChangeSet:
+        """The change that gives files other contents and leaves everything else as it is.
+
+        :param contents: path → content afterwards, of files that can be read.
+        """
+        return ChangeSet(
+            files=tuple(
+                ChangedFile(path=path, before=self.read(path), after=after, mode=self.modes[path])
+                for path, after in contents.items()
+            )
+        )
 
     def clashes(self, change: ChangeSet) -> dict[str, str]:
         """New path → the path it clashes with after the change.

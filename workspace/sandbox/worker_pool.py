@@ -127,7 +127,7 @@ class WorkerPool:
         """Start the workers that rest: they will be called in a moment."""
         while self._resting:
             self._resting -= 1
-            self._run(self._start_again(0.1))
+            self._run(self._start_again())
         self._plan_rest()
 
     async def call(self, job: str, request: JsonValue, seconds: float) -> JsonValue:
@@ -205,10 +205,10 @@ class WorkerPool:
 
     async def _renew(self, worker: "_Worker") -> None:
         await self._end_one(worker)
-        await self._start_again(0.1)
+        await self._start_again()
 
-    async def _start_again(self, pause: float) -> None:
-        """:param pause: seconds before a start that failed is repeated; longer each time."""
+    async def _start_again(self) -> None:
+        pause = 0.1
         while True:
             try:
                 await self._add()

@@ -4,7 +4,7 @@ import asyncio
 
 from agents.llm.models import ModelTier, Unusable
 from domain.commands import WrittenComment
-from domain.errors import CodeHostError, RateLimited
+from domain.errors import HostFailure
 from domain.github.conversation import CommentKind, CommentRef, ReviewThread
 from domain.review.findings import Finding
 from domain.review.identity import find_again
@@ -211,9 +211,7 @@ async def _keeps_lines(context: CommandContext, finding: Finding, newest: str) -
         return None
     try:
         content = await context.services.host.file_content(context.repository, finding.path, newest)
-    except RateLimited:
-        raise
-    except CodeHostError:
+    except HostFailure:
         return None
     lines = (content or b"").decode(errors="replace").split("\n")
     return await asyncio.to_thread(find_again, finding, lines) is not None

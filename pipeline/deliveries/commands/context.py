@@ -147,8 +147,8 @@ class CommandContext(DeliveryContext):
             return None
 
     async def _is_production(self, environment: str) -> bool:
-        loaded = await loading.load_live(self.services, self.repository)
-        return loaded.configuration.deploy.is_production(environment)
+        configuration = await loading.load_configuration(self.services, self.repository)
+        return configuration.deploy.is_production(environment)
 
     async def step_with_permission(
         self,

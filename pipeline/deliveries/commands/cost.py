@@ -52,8 +52,8 @@ async def _list_budgets(context: CommandContext, past: Sequence[Run]) -> Sequenc
 
 async def _list_budgets_of(context: CommandContext, run: Run) -> Sequence[LimitUse]:
     services, ceilings = context.services, context.services.ceilings
-    loaded = await loading.load_live(services, run.repository)
-    limits = limits_of(loaded.configuration.budgets)
+    configuration = await loading.load_configuration(services, run.repository)
+    limits = limits_of(configuration.budgets)
     budget = reservations.PhaseBudget(services.database, run, run.budget_phase, limits, services.clock, ceilings)
     return await budget.uses()
 
@@ -61,7 +61,7 @@ async def _list_budgets_of(context: CommandContext, run: Run) -> Sequence[LimitU
 async def estimate_cost(context: CommandContext, effort: Effort) -> EffortCost:
     """Which model reads, what the last review here cost, and what this one may cost at most."""
     services, model = context.services, EFFORTS[effort].choose_model(context.services.models)
-    loaded = await loading.load_live(services, context.repository)
+    configuration = await loading.load_configuration(services, context.repository)
     last = await checkpoints.load_latest_review(services.database, context.repository.id, context.number)
     layers = () if last is None else last.layers
     used = [tool for layer in layers if layer.layer is Layer.model for tool in layer.tools]
@@ -71,5 +71,5 @@ async def estimate_cost(context: CommandContext, effort: Effort) -> EffortCost:
         last_model=", ".join(dict.fromkeys(tool.tool for tool in used)),
         last_tokens=sum(tool.tokens for tool in used),
         last_cost=sum(tool.cost for tool in used),
-        most=limits_of(loaded.configuration.budgets).phase[Phase.review],
+        most=limits_of(configuration.budgets).phase[Phase.review],
     )

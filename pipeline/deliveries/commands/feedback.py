@@ -116,8 +116,8 @@ class _Answer:
         """Have others asked about what people are asked about in any case, or what blocks; nothing else begins to."""
         context = self.context
         review = await checkpoints.load_latest_review(context.database, context.repository.id, context.number)
-        loaded = await loading.load_live(context.services, context.repository)
-        mattering: set[str] = set() if review is None else list_mattering(review, loaded.configuration)
+        configuration = await loading.load_configuration(context.services, context.repository)
+        mattering: set[str] = set() if review is None else list_mattering(review, configuration)
         prints = {each.fingerprint for each in self.found}
         if not prints <= mattering:
             raise NotAllowed(texts.nothing_to_dispute(self.found))
@@ -151,6 +151,6 @@ class _Answer:
     async def _hint(self) -> str:
         """What has to be done for it to count, where no verdict can change any more."""
         context = self.context
-        past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
-        is_over = bool(past) and past[0].run.state in {RunState.failed, RunState.cancelled}
+        last = await runs.find_newest(context.database, context.repository.id, context.number)
+        is_over = last is not None and last.state in {RunState.failed, RunState.cancelled}
         return f" {texts.LOOK_AGAIN}" if is_over and self._is_about_avoidance else ""

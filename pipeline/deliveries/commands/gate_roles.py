@@ -31,8 +31,8 @@ async def find_gate_refusal(context: CommandContext, gate: str, asked: SlashComm
     :param asked: what takes effect if they may; a second person may have to say that, too.
     """
     services = context.services
-    loaded = await loading.load_live(services, context.repository)
-    wanted = build_request(gate, Phase.review, "", "", (), loaded.configuration)
+    configuration = await loading.load_configuration(services, context.repository)
+    wanted = build_request(gate, Phase.review, "", "", (), configuration)
     actor = await load_actor(services, *context.place, context.sender, judges=wanted.not_author)
     if wanted.not_author:
         actor = await complete_actor(services, context.repository, actor, wanted.role, asked, context.thread)
@@ -79,8 +79,8 @@ async def find_lacking_agent(services: Services, gate: Gate) -> str:
     mine = [each for each in past if each.run_id == gate.run_id]
     if not mine or mine[-1].agent is AgentMake.other:  # then Forge's own takes over
         return ""
-    loaded = await loading.load_live(services, gate.repository)
-    if loaded.configuration.agents.implementer.command is None:
+    configuration = await loading.load_configuration(services, gate.repository)
+    if configuration.agents.implementer.command is None:
         return texts.explain_no_other_agent(gate)
     level = services.toolbox.sandbox.strongest().level
     return texts.explain_no_place(gate, level) if level != BUBBLEWRAP else ""

@@ -170,10 +170,9 @@ async def _continue(context: CommandContext, asked: Continue) -> GateReply:
 
 
 async def _extend_budget(context: CommandContext, named: BudgetExtension) -> GateReply:
-    past = await runs.list_for_pull_request(*context.rows)
-    if not past or past[0].run.state.is_final:
+    run, now = await runs.find_newest(*context.rows), context.services.clock.now()
+    if run is None or run.state.is_final:
         return GateReply(gate_answers.NOTHING_TO_CONTINUE)
-    run, now = past[0].run, context.services.clock.now()
     await budgets.extend_budget(context.database, run, run.budget_phase, named, now, context.guid)
     return GateReply(gate_answers.confirm_extension(named, run.id))
 

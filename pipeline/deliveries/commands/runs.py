@@ -164,7 +164,7 @@ async def _require_head(context: CommandContext, asked: SlashCommand) -> str:
 
 async def _require_runs(context: CommandContext) -> None:
     """:raises NotAllowed: the repository wants no runs of issues."""
-    if not (await loading.load_live(context.services, context.repository)).configuration.issues.run:
+    if not (await loading.load_configuration(context.services, context.repository)).issues.run:
         raise NotAllowed(texts.RUNS_OFF)
 
 

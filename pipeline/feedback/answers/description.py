@@ -3,11 +3,12 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from agents.llm.ask import Question
 from agents.review.explanations import DescribedChange, DraftedDescription, build_description_question
 from domain.config.configuration import Configuration
-from domain.errors import CodeHostError, RateLimited
+from domain.errors import HostFailure
 from domain.gates import digest
 from domain.globs import matches
 from domain.text.description import (
@@ -27,7 +28,7 @@ from messages import descriptions as texts
 from messages.automation import RUN_TRAILER
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import load_change
-from pipeline.config.loading import load_live
+from pipeline.config.loading import load_configuration
 from pipeline.feedback.answers.question import ask_about_change
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.publishing import pull_requests
@@ -95,10 +96,7 @@ class DescriptionAnswer:
 
     async def _propose(self, now: DescriptionNow, note: str = "") -> str:
         before = await self.context.journal.step("what was written before", self._load_written, now)
-
-        async def build() -> Question:
-            return await self._build_question(now, before)
-
+        build = partial(self._build_question, now, before)
         drafted = await ask_about_change(self.context, now.configuration, build, DraftedDescription)
         if isinstance(drafted, str):
             return drafted
@@ -143,7 +141,7 @@ class DescriptionAnswer:
         return DescriptionNow(
             description=description,
             issue=await self._load_issue(description),
-            configuration=(await load_live(services, run.repository)).configuration,
+            configuration=await load_configuration(services, run.repository),
         )
 
     async def _load_description(self) -> Description:
@@ -155,9 +153,7 @@ class DescriptionAnswer:
         for number in list_closed_issues(description.body)[:1]:
             try:
                 issue = await self.context.services.host.issue(self.context.run.repository, number)
-            except RateLimited:
-                raise
-            except CodeHostError:  # it is gone, or may not be read
+            except HostFailure:  # it is gone, or may not be read
                 return ""
             return "" if issue.is_pull_request else f"{issue.title}\n\n{issue.body}"
         return ""

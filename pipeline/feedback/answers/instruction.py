@@ -114,8 +114,8 @@ async def _find_refusal(services: Services, instruction: Instruction, actor: Com
     paused_by = await permits.find_pauser(services.database, repository)
     if paused_by is not None:
         return command_texts.already_paused(paused_by)
-    loaded = await loading.load_live(services, repository)
-    review = loaded.configuration.review
+    configuration = await loading.load_configuration(services, repository)
+    review = configuration.review
     if not review.may_ask_model and instruction.needs_model:
         return texts.CODE_KEPT
     if pull is not None and not actor.has_ok and needs_ok(pull, review, repository.id) is not None:

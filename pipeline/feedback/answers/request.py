@@ -154,13 +154,13 @@ async def find_run(
         return QueuedAnswer(refused=texts.already_paused(paused_by))
     if pull is None:
         return await _admit_question(services, comment, key)
-    loaded = await loading.load_live(services, repository)
-    if not actor.has_ok and needs_ok(pull, loaded.configuration.review, repository.id) is not None:
+    configuration = await loading.load_configuration(services, repository)
+    if not actor.has_ok and needs_ok(pull, configuration.review, repository.id) is not None:
         return QueuedAnswer(refused=descriptions.refuse_without_ok(verb))
-    past = await runs.list_for_pull_request(services.database, repository.id, comment.number)
-    if not past or past[0].run.head_sha != pull.head_sha:
+    newest = await runs.find_newest(services.database, repository.id, comment.number)
+    if newest is None or newest.head_sha != pull.head_sha:
         return QueuedAnswer(refused=descriptions.report_unread_head(verb, pull.head_sha))
-    return QueuedAnswer(run_id=past[0].run.id)
+    return QueuedAnswer(run_id=newest.id)
 
 
 async def open_account(context: RunContext, key: str) -> RunContext:

@@ -9,7 +9,7 @@ from domain.review.changes import SkippedFile
 from domain.value import Value
 from messages import descriptions as texts
 from pipeline.checkout import load_change
-from pipeline.config.loading import load_live
+from pipeline.config.loading import load_configuration
 from pipeline.durable.journal import run_outside_journal
 from pipeline.feedback.answers.question import ask_about_change
 from pipeline.feedback.answers.request import AnswerRequest
@@ -59,7 +59,7 @@ async def walk_through(context: RunContext, request: AnswerRequest, key: str) ->
 async def _load(context: RunContext) -> WalkedChange:
     services, run = context.services, context.run
     live = await services.host.pull_request(run.repository, run.number)
-    return WalkedChange(title=live.title, configuration=(await load_live(services, run.repository)).configuration)
+    return WalkedChange(title=live.title, configuration=await load_configuration(services, run.repository))
 
 
 async def _select(context: RunContext, about: WalkedChange) -> FileSelection:

@@ -1,5 +1,7 @@
 """Answers one command that asks a model, or words that ask for the same, in a workflow of its own."""
 
+from functools import partial
+
 import structlog
 
 from agents.syntax.quotes import REVIEWER
@@ -9,7 +11,7 @@ from domain.github.conversation import CommentKind
 from domain.runs.run import Run
 from domain.slash import Describe, TextCommand, Walkthrough
 from messages import descriptions
-from pipeline.config.loading import load_live
+from pipeline.config.loading import load_configuration
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_instruction
@@ -62,10 +64,7 @@ async def _answer_question(context: RunContext, request: AnswerRequest, guid: st
         if not understood.is_question:
             return understood.told
     about = await context.journal.step("what it is about", load_subject, services, context.run, request)
-
-    async def may_still_ask() -> bool:
-        return await request.may_still_ask(services)
-
+    may_still_ask = partial(request.may_still_ask, services)
     asked = AskedQuestion(key, words, about, may_still_ask)
     answer = await answer_question(context, asked, configuration)
     is_below = request.comment.comment.kind is not CommentKind.review_comment
@@ -98,7 +97,7 @@ async def _hand_over(context: RunContext, request: AnswerRequest, key: str, word
 
 
 async def _load_configuration(context: RunContext) -> Configuration:
-    return (await load_live(context.services, context.run.repository)).configuration
+    return await load_configuration(context.services, context.run.repository)
 
 
 async def _post(context: RunContext, request: AnswerRequest, guid: str, text: str) -> str:

@@ -9,7 +9,7 @@ from domain.slash import Dismiss, TextCommand
 from domain.value import Value
 from domain.verbs import Verb
 from memory import findings, ledger
-from pipeline.config.loading import load_live
+from pipeline.config.loading import load_configuration
 from pipeline.context import Services
 from pipeline.feedback.replies.remarks import load_name
 from pipeline.gates.actor import CommandActor, load_actor_for
@@ -43,7 +43,7 @@ async def load_context(services: Services, run: Run, command: ReadReply) -> Repl
     thread = command.comment.thread or 0
     carried = await findings.load_by_comment(services.database, command.repository.id, command.number)
     actor = await _load_actor(services, command)
-    configuration = (await load_live(services, run.repository)).configuration
+    configuration = await load_configuration(services, run.repository)
     replied = await ledger.count_replies(services.database, run.id, thread)
     return ReplyContext(
         configuration=configuration,

@@ -4,6 +4,7 @@ It answers from all of the code, or from the code around the finding.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -115,10 +116,7 @@ async def answer_question(
     """The answer, from all of the code for those who may use ``/forge ask``; or why there is none."""
     if not known.asks:
         return await asking.ask_answer(finding)
-
-    async def may_ask() -> bool:
-        return await may_still_ask(context.services, command)
-
+    may_ask = partial(may_still_ask, context.services, command)
     words, about = call_reviewer(command.words, known.name), render_finding(finding)
     asked = AskedQuestion(f"{guid}.thread", words, about, may_ask)
     return await answer_from_code(context, asked, known.configuration)

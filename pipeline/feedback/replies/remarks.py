@@ -60,11 +60,11 @@ async def handle_reply(context: DeliveryContext, command: ReadReply) -> str:
 
 
 async def _find_reply_target(services: Services, command: ReadReply, guid: str) -> WordsTarget:
-    past = await runs.list_for_pull_request(services.database, command.repository.id, command.number)
-    if not past:
+    newest = await runs.find_newest(services.database, command.repository.id, command.number)
+    if newest is None:
         return WordsTarget(outcome="Forge did not look at this pull request")
     if command.comment.thread is None and not await is_mentioned(services, command):
-        return WordsTarget(outcome=await _record_gap(services, command, past[0].run, guid))
+        return WordsTarget(outcome=await _record_gap(services, command, newest, guid))
     carried = await findings.load_by_comment(services.database, command.repository.id, command.number)
     thread = command.comment.thread
     asks = await find_open_question(services.database, command.repository, command.number, thread=thread)
@@ -75,7 +75,7 @@ async def _find_reply_target(services: Services, command: ReadReply, guid: str) 
         return WordsTarget(outcome="nobody who has a say here")
     if await is_mentioned(services, command):
         await comments.show_seen(services, command)
-    return WordsTarget(run_id=past[0].run.id)
+    return WordsTarget(run_id=newest.id)
 
 
 async def _record_gap(services: Services, command: ReadReply, run: Run, guid: str) -> str:
@@ -140,8 +140,8 @@ async def _answers_issue(services: Services, command: ReadRemark | ReadReply) ->
     """Whether the newest run of an issue ended with questions: its planner reads what people say since."""
     if command.is_pull_request:
         return False
-    past = await runs.list_for_pull_request(services.database, command.repository.id, command.number)
-    return bool(past) and past[0].run.reason is ReasonCode.questions
+    newest = await runs.find_newest(services.database, command.repository.id, command.number)
+    return newest is not None and newest.reason is ReasonCode.questions
 
 
 def _select_words(command: ReadRemark | ReadReply) -> str:

@@ -132,8 +132,8 @@ async def _describe(database: Database, done: CompletedRollback) -> CompletedRol
 
 async def _is_newest(database: Database, run: Run) -> bool:
     """Whether no newer run works on the same issue."""
-    past = await runs.list_for_pull_request(database, run.repository.id, run.number)
-    return bool(past) and past[0].run.id == run.id
+    newest = await runs.find_newest(database, run.repository.id, run.number)
+    return newest is not None and newest.id == run.id
 
 
 async def _is_of_place(database: Database, run: Run, place: RollbackPlace) -> bool:

@@ -8,7 +8,7 @@ from domain.review.findings import Finding
 from domain.review.identity import find_again
 from domain.review.review import RiskLevel
 from domain.runs.next_step import SendBack
-from domain.runs.patches import ChangedFile, ChangeSet, Worked
+from domain.runs.patches import ChangeSet, Worked
 from domain.runs.plan import Estimate, Plan, PlannedRisk, RatedPlan, Task
 from domain.runs.run import Phase
 from messages import fixes as texts
@@ -69,12 +69,7 @@ class FixWork(InstructionWork):
         head, mirror = self.start.head, await self.context.fetch_mirror()
         paths = list(dict.fromkeys(each.path for each in self._goal.known))
         tree = await load_tree(mirror, head, paths)
-        change = ChangeSet(
-            files=tuple(
-                ChangedFile(path=path, before=before, after=self._fix_known(path, before), mode=tree.modes[path])
-                for path, before in ((path, tree.read(path)) for path in paths)
-            )
-        )
+        change = tree.replace({path: self._fix_known(path, tree.read(path)) for path in paths})
         worked = Worked(summary="What is left of it is listed under `to fix`.", is_done=True)
         begun = BuiltChange(head, finished=(FinishedTask(plan.tasks[0], worked),))
         if not change.files:

@@ -161,7 +161,7 @@ async def tell_end(services: Services, run: Run) -> None:
 
 
 async def _describe_thread(services: Services, run: Run, asked: Instruction) -> updates.AddressedThread:
-    page = services.host.clone_url(run.repository).removesuffix(".git")
+    page = services.host.page(run.repository)
     root = asked.comment.comment.thread or asked.comment.comment.id
     where = asked.path if asked.line is None else f"{asked.path}:{asked.line}"
     commit = (await find_commit(services.database, run)).commit

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from pathlib import Path
 
 import pytest
 
@@ -42,10 +43,12 @@ async def test_a_token_is_made_listed_and_revoked(
 
 
 async def test_a_secret_of_sentry_is_kept_for_its_address(
-    database: Database, url: str, capsys: pytest.CaptureFixture[str]
+    database: Database, url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await _add_run(database)
-    await feedback.create(settings(url), "octo-org/shop", "sentry", "production", "d0" * 32)
+    secret = tmp_path / "secret"
+    secret.write_text("d0" * 32 + "\n")
+    await feedback.create(settings(url), "octo-org/shop", "sentry", "production", secret)
     [made] = await feedback_tokens.list_tokens(database, 7)
     assert capsys.readouterr().out.endswith(f"Let Sentry send to /feedback/sentry/{made.id}\n")
     await feedback.list_all(settings(url), None)

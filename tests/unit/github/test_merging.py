@@ -166,8 +166,8 @@ async def test_a_branch_that_may_not_be_read_is_an_error(kit: Kit) -> None:
 
 async def test_a_run_that_is_not_over_is_pending_whatever_it_concluded_before(kit: Kit) -> None:
     runs = [
-        {"name": "a", "status": "in_progress", "conclusion": "success", "app": {"id": 7}},
-        {"name": "b", "status": "completed", "conclusion": None, "app": None},
+        {"id": 1, "name": "a", "status": "in_progress", "conclusion": "success", "app": {"id": 7}},
+        {"id": 2, "name": "b", "status": "completed", "conclusion": None, "app": None},
     ]
     kit.github.get(path=f"{COMMIT}/check-runs").respond(json={"total_count": 2, "check_runs": runs})
     kit.github.get(path=f"{COMMIT}/status").respond(json={"total_count": 0, "statuses": []})

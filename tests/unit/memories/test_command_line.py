@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from bot.cli import memory as remembered
-from bot.cli.memory import MemoryOptions, MemoryText
 from domain.errors import ForgeError, UnknownName
 from domain.events import EventType
 from domain.memories import Archived, Memory, MemoryKind, Use
@@ -44,31 +43,29 @@ async def url(url: str) -> str:
 
 
 async def test_what_is_listed(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await remembered.show_all(settings(url), MemoryOptions())
+    await remembered.show_all(settings(url))
     assert capsys.readouterr().out.splitlines() == [
         "M-00M001  procedural  octo-org/shop  confidence 0.70  pinned  never recalled",
         "    Ask first.",
         "M-00M000  semantic  octo-org/shop  confidence 0.55  never recalled",
         "    Tests use make db.",
     ]
-    await remembered.show_all(settings(url), MemoryOptions(repository="octo-org/bank"))
+    await remembered.show_all(settings(url), repository="octo-org/bank")
     assert capsys.readouterr().out == "No memory matches.\n"
-    await remembered.show_all(settings(url), MemoryOptions(kind=MemoryKind.semantic, archived=True, limit=2))
+    await remembered.show_all(settings(url), kind=MemoryKind.semantic, archived=True, limit=2)
     listed = capsys.readouterr().out.splitlines()
     assert listed[0] == "M-00M002  semantic  octo-org/bank  archived: unused  never recalled"
     assert listed[-1] == "Only the newest 2 are shown; --limit shows more."
 
 
 async def test_what_is_added_edited_and_archived_is_told(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await remembered.add(
-        settings(url), "Octo-Org/shop", MemoryText("Use  dataclasses.", "style", "a, b,a,"), MemoryKind.semantic
-    )
+    await remembered.add(settings(url), "Use  dataclasses.", "Octo-Org/shop", context="style", tags="a, b,a,")
     name = capsys.readouterr().out.split()[0]
-    await remembered.add(settings(url), "octo-org/shop", MemoryText("use dataclasses.", "Style"), MemoryKind.semantic)
+    await remembered.add(settings(url), "use dataclasses.", "octo-org/shop", context="Style")
     assert capsys.readouterr().out == f"{name} says that already, so nothing was added.\n"
 
-    await remembered.edit(settings(url), name, MemoryText("Use attrs.", tags="c"))
-    await remembered.edit(settings(url), name, MemoryText(context="style"))
+    await remembered.edit(settings(url), name, "Use attrs.", tags="c")
+    await remembered.edit(settings(url), name, context="style")
     await remembered.archive(settings(url), name)
     await remembered.archive(settings(url), name)
     assert capsys.readouterr().out.splitlines() == [
@@ -78,7 +75,7 @@ async def test_what_is_added_edited_and_archived_is_told(url: str, capsys: pytes
         f"{name} was archived before, so nothing was changed.",
     ]
     with pytest.raises(ForgeError, match="is archived and no longer used"):
-        await remembered.edit(settings(url), name, MemoryText("Use neither."))
+        await remembered.edit(settings(url), name, "Use neither.")
 
     await remembered.show_one(settings(url), name)
     shown = capsys.readouterr().out
@@ -102,7 +99,7 @@ async def test_patterns_are_listed_with_what_makes_them_one(url: str, capsys: py
     async with database.transaction() as session:
         ledger.record(session, RUN, EventType.learning_stored, NOON, payload={"memory": PATTERN, "event": 1})
     await database.close()
-    await remembered.show_all(settings(url), MemoryOptions(patterns=True))
+    await remembered.show_all(settings(url), patterns=True)
     listed = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in listed] == ["M-00M003", "A", "Pattern"]
     assert listed[2] == "    Pattern (failure): 3 runs taught it, helped 75% of the time"
@@ -129,23 +126,23 @@ async def test_uses_and_recalls_are_shown(url: str, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("text", "more", "said"),
     [
-        (MemoryText(" "), "The text is empty."),
-        (MemoryText("x" * 1001), "The text has 1,001 characters. Allowed: at most 1,000."),
-        (MemoryText("a\u202eb"), "The text holds invisible or control characters."),
-        (MemoryText("a <!-- b -->"), "The text holds HTML"),
-        (MemoryText("a", "x" * 201), "The context has 201 characters."),
-        (MemoryText("a", tags="x" * 61), "The tag is empty or too long."),
-        (MemoryText("AKIA" + "Q3EGRZ7VJX2MNB5T"), "The text holds what looks like a credential."),
+        (" ", {}, "The text is empty."),
+        ("x" * 1001, {}, "The text has 1,001 characters. Allowed: at most 1,000."),
+        ("a\u202eb", {}, "The text holds invisible or control characters."),
+        ("a <!-- b -->", {}, "The text holds HTML"),
+        ("a", {"context": "x" * 201}, "The context has 201 characters."),
+        ("a", {"tags": "x" * 61}, "The tag is empty or too long."),
+        ("AKIA" + "Q3EGRZ7VJX2MNB5T", {}, "The text holds what looks like a credential."),
     ],
 )
-async def test_what_is_refused(words: MemoryText, said: str, url: str) -> None:
+async def test_what_is_refused(text: str, more: dict[str, Any], said: str, url: str) -> None:
     with pytest.raises(ForgeError) as refused:
-        await remembered.add(settings(url), "octo-org/shop", words, MemoryKind.semantic)
+        await remembered.add(settings(url), text, "octo-org/shop", **more)
     assert str(refused.value).startswith(said)
     with pytest.raises(ForgeError):
-        await remembered.edit(settings(url), "M-00M000", words)
+        await remembered.edit(settings(url), "M-00M000", text, **more)
 
 
 async def test_what_is_not_there(url: str) -> None:
@@ -155,13 +152,13 @@ async def test_what_is_not_there(url: str) -> None:
     with pytest.raises(ForgeError, match="More than one memory ends with"):
         await _with_same_ending(url)
     for call in (
-        remembered.show_all(settings(url), MemoryOptions(repository="a/b")),
-        remembered.add(settings(url), "a/b", MemoryText("x"), MemoryKind.semantic),
+        remembered.show_all(settings(url), repository="a/b"),
+        remembered.add(settings(url), "x", "a/b"),
     ):
         with pytest.raises(UnknownName, match="Forge never ran in a/b"):
             await call
     with pytest.raises(ForgeError, match="There is nothing to change"):
-        await remembered.edit(settings(url), "M-00M000", MemoryText())
+        await remembered.edit(settings(url), "M-00M000")
 
 
 async def _with_same_ending(url: str) -> None:
@@ -176,11 +173,11 @@ async def test_no_more_than_the_repository_wants(url: str, capsys: pytest.Captur
     await configurations.keep(
         database, ConfigurationScope(f"repository {SHOP}", 1, False), "sha", {"memory": {"max": 2}}
     )
-    await remembered.add(settings(url), "octo-org/shop", MemoryText("Ask twice."), MemoryKind.semantic)
+    await remembered.add(settings(url), "Ask twice.", "octo-org/shop")
     assert "does not decay" in capsys.readouterr().out
     assert {each.content for each in await memories.list_live(database, SHOP)} == {"Ask first.", "Ask twice."}
     with pytest.raises(ForgeError, match=r"all of them are pinned\. Nothing was added\."):
-        await remembered.add(settings(url), "octo-org/shop", MemoryText("Ask thrice."), MemoryKind.semantic)
+        await remembered.add(settings(url), "Ask thrice.", "octo-org/shop")
     await database.close()
 
 

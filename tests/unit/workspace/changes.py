@@ -25,8 +25,8 @@ def reasons(change: Change) -> dict[str, str]:
     return {item.path: item.reason for item in change.not_looked_at}
 
 
-async def diff_tree(path: Path, base: str = "HEAD", *, working_tree: bool = True) -> Change:
-    async with open_local(path, base, working_tree=working_tree) as code:
+async def diff_tree(path: Path, base: str = "HEAD") -> Change:
+    async with open_local(path, base) as code:
         return await code.change(code.merge_base_sha, code.head)
 
 

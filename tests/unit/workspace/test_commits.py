@@ -4,11 +4,13 @@ from datetime import UTC, datetime
 
 import pytest
 
+from domain.errors import Recovery
 from domain.github.commits import Signature
 from domain.runs.patches import ChangedFile, ChangeSet
 from tests.unit.workspace.remotes import Author
 from workspace.commits import CannotCommit
 from workspace.mirror import Mirror
+from workspace.patches.tree import load_tree
 
 WHO = Signature(name="forge[bot]", email="1+forge[bot]@users.noreply.github.com")
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -17,6 +19,8 @@ FILES = {"a": "a\n", "folder/b": "b\n", "folder/c": "c\n", "é/d": "d\n"}
 
 async def parent(mirror: Mirror, author: Author) -> str:
     (author.tree / "link").symlink_to("/etc")
+    (author.tree / "module").mkdir()
+    author.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},module")
     author.write({"run": "run\n"})
     (author.tree / "run").chmod(0o755)
     sha = author.commit(FILES)
@@ -59,7 +63,9 @@ async def test_the_same_again_is_the_same_commit(mirror: Mirror, author: Author)
     files = [edit("a", b"a\n", b"A\n"), edit("folder/b", b"b\n", None), edit("x", None, b"x\n")]
     sha = await commit(mirror, base, *files)
     assert await commit(mirror, base, *reversed(files)) == sha
-    assert await mirror.commit(base, {"a": b"A\n"}, "Change it", WHO, AT) == await commit(mirror, base, files[0])
+    replaced = (await load_tree(mirror, base, ["a", "run"])).replace({"a": b"A\n", "run": b"RUN\n"})
+    run = edit("run", b"run\n", b"RUN\n", "100755")
+    assert await commit(mirror, base, *replaced.files) == await commit(mirror, base, files[0], run)
 
 
 async def test_a_folder_and_a_file_change_places(mirror: Mirror, author: Author) -> None:
@@ -106,12 +112,14 @@ async def test_a_folder_and_a_file_change_places(mirror: Mirror, author: Author)
         edit("x\ny", None, b"x\n"),
         edit("\udce9", None, b"x\n"),
         edit("", None, b"x\n"),
+        *(edit(path, b"a\n", b"A\n") for path in ("*", "-a", ":/a", "a\n", "a\0b", ".", "folder/", "./a", "module")),
     ],
 )
 async def test_what_is_not_as_it_says_is_refused(mirror: Mirror, author: Author, file: ChangedFile) -> None:
     base = await parent(mirror, author)
-    with pytest.raises(CannotCommit):
+    with pytest.raises(CannotCommit) as caught:
         await commit(mirror, base, file)
+    assert caught.value.recovery is Recovery.stop
     with pytest.raises(CannotCommit):
         await commit(mirror, base, edit("good", None, b"x\n"), file)
 

@@ -54,12 +54,6 @@ async def test_an_edit_in_the_second_of_the_commit_is_seen(author: Author):
     assert content(await diff_tree(author.tree)) == {"a": ["2"]}
 
 
-async def test_uncommitted_changes_can_be_left_out(author: Author):
-    author.commit({"a": "1\n"})
-    author.write({"a": "2\n"})
-    assert content(await diff_tree(author.tree, working_tree=False)) == {}
-
-
 async def test_nothing_is_written_to_the_repository(author: Author):
     author.commit({"a": "1\n", "b": "1\n"})
     author.write({"a": "2\n", "new": "x\n"})
