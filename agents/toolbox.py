@@ -2,9 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from agents.testing.cache_warming import CacheWarmer
 
 Piece = TypeVar("Piece")
+Result = TypeVar("Result")
 
 _PIECE_SECONDS = 10.0  # of processor time that a worker may take for one piece
 
@@ -102,17 +104,30 @@ class Toolbox:
     async def ask_workers(
         self, job: str, pieces: Sequence[Piece], request: Callable[[Piece], JsonValue], name: Callable[[Piece], str]
     ) -> tuple[list[tuple[Piece, JsonValue]], str | None]:
-        """Do a job of the warm workers on every piece, one by one, within the time limit of one tool.
+        return await self._spread(pieces, lambda piece, seconds: self.pool.call(job, request(piece), seconds), name)
 
-        :param request: builds the worker's request for a piece.
+    async def run_jobs(
+        self, pieces: Sequence[Piece], job: Callable[[Piece], partial[Result]], name: Callable[[Piece], str]
+    ) -> tuple[list[tuple[Piece, Result]], str | None]:
+        """Have the warm workers do a job on every piece, one by one, within the time limit of one tool.
+
+        :param job: what to do with a piece (see :meth:`WorkerPool.run`).
         :param name: how an error names a piece.
-        :returns: the answers in the order of ``pieces``, and what failed, if anything did.
+        :returns: the results in the order of ``pieces``, and what failed, if anything did.
         """
+        return await self._spread(pieces, lambda piece, seconds: self.pool.run(job(piece), seconds), name)
+
+    async def _spread(
+        self,
+        pieces: Sequence[Piece],
+        work: Callable[[Piece, float], Awaitable[Result]],
+        name: Callable[[Piece], str],
+    ) -> tuple[list[tuple[Piece, Result]], str | None]:
         spent = 0.0
         failed: dict[str, list[str]] = {}
         turn = asyncio.Semaphore(self.pool.size)
 
-        async def ask(piece: Piece) -> tuple[Piece, JsonValue] | None:
+        async def ask(piece: Piece) -> tuple[Piece, Result] | None:
             nonlocal spent
             async with turn:
                 if spent >= self.seconds:
@@ -120,7 +135,7 @@ class Toolbox:
                     return None
                 started, most = time.monotonic(), min(_PIECE_SECONDS, self.seconds)
                 try:
-                    return piece, await self.pool.call(job, request(piece), most)
+                    return piece, await work(piece, most)
                 except ToolError as error:
                     spent += min(time.monotonic() - started, most)  # longer only where the machine was busy
                     failed.setdefault(error.message.rstrip("."), []).append(name(piece))

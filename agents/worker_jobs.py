@@ -33,6 +33,7 @@ from agents.testing.runners import reports
 from domain.errors import ToolError
 from domain.paths import is_document
 from domain.review.review import RiskLevel
+from workspace.sandbox.worker import name_job
 
 _JUNIT = (
     b'<testsuite name="a"><testcase name="b" time="1"><failure message="c">&#x1B;d</failure></testcase></testsuite>'
@@ -181,7 +182,7 @@ def _match(grammar: str, text: str) -> list[JsonValue]:
     return [{"rule": hit.rule, "danger": hit.danger.name, "line": hit.line, "end_line": hit.end_line} for hit in hits]
 
 
-JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
+JOBS: Mapping[str, Callable[..., Any]] = {
     "avoidance": compare_versions,
     "hidden text": find_hidden_text,
     "secrets": scan_secrets,
@@ -198,7 +199,7 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "cobertura": read_cobertura,
     "selection": select_tests,
     "tests": tests.find_all,
-    "broken by": validity.find_broken,
+    **{name_job(job): job for job in (validity.find_broken,)},
 }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from pydantic import JsonValue
 
@@ -12,6 +13,7 @@ from agents.syntax.symbols.changes import CONSTRUCTORS
 from agents.syntax.symbols.imports import MANIFESTS
 from agents.syntax.symbols.places import FOLLOWED
 from agents.syntax.symbols.uses import Reference
+from agents.syntax.validity import find_broken
 from agents.toolbox import Toolbox
 from domain.paths import is_document
 from domain.review.changes import Change, ContentKind, FileChange, FileVersions
@@ -221,17 +223,14 @@ async def drop_unfit(
     if not asked or toolbox.for_worker("syntax trees", origin=origin).level is None:
         return tuple(fit)
 
-    def request(path: str) -> JsonValue:
-        changed = [finding.fix for finding in fit if finding.path == path and finding.fix is not None]
-        return {
-            "path": path,
-            "before": texts[path],
-            "after": list(dict.fromkeys(autofix.apply(fix, texts[path]) for fix in changed)),
-        }
+    def find_broken_by_fixes(path: str) -> partial[list[str]]:
+        fixes = [finding.fix for finding in fit if finding.path == path and finding.fix is not None]
+        after = dict.fromkeys(autofix.apply(fix, texts[path]) for fix in fixes)
+        return partial(find_broken, path, texts[path], list(after))
 
     small = [path for path in asked if len(texts[path]) <= _LARGEST]
-    answers, _ = await toolbox.ask_workers("broken by", small, request, lambda path: path)
-    broken = {(path, str(text)) for path, answer in answers if isinstance(answer, list) for text in answer}
+    answers, _ = await toolbox.run_jobs(small, find_broken_by_fixes, lambda path: path)
+    broken = {(path, text) for path, answer in answers for text in answer}
     return tuple(
         _without_fix(finding)
         if finding.fix is not None and (finding.path, autofix.apply(finding.fix, texts[finding.path])) in broken

@@ -12,11 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePosixPath
-from typing import Any
 
 import yaml
 from ast_grep_py import SgNode, SgRoot
-from pydantic import JsonValue
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError as NewerError
 
@@ -206,14 +204,11 @@ def _shorten(text: str, limit: int = 40) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
-def find_broken(request: Any) -> JsonValue:
-    """Those of several new contents that cannot be parsed although the file could: by the same parser, the strictest.
-
-    :param request: ``path``, ``before``, and the contents ``after``.
-    """
-    for parse in _list_parsers(request["path"]):
-        if parse(request["before"]):
-            return [text for text in request["after"] if not parse(text)]
+def find_broken(path: str, before: str, after: Sequence[str]) -> list[str]:
+    """Those of some new contents that cannot be parsed although the file could: by the same parser, the strictest."""
+    for parse in _list_parsers(path):
+        if parse(before):
+            return [text for text in after if not parse(text)]
     return []
 
 
@@ -241,4 +236,4 @@ def _has_tree(language: str, text: str) -> bool:
 def prepare() -> None:
     """Load what is loaded late."""
     for path, text in (("a.py", "a = 1"), ("a.json", "1"), ("a.toml", "a = 1"), ("a.js", "a(")):
-        find_broken({"path": path, "before": text, "after": [text]})
+        find_broken(path, text, [text])

@@ -21,8 +21,10 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Protocol, cast
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
+from pydantic_core import ArgsKwargs, to_jsonable_python
 
+from domain.errors import ToolError
 from workspace.sandbox import landlock, privileges, seccomp
 
 BOOT = (
@@ -38,10 +40,15 @@ OUT_OF_TIME = "time"
 CRASHED = "crash"
 
 
+def name_job(function: Callable[..., Any]) -> str:
+    """What Forge and a worker call a job, which is a function."""
+    return f"{function.__module__}.{function.__qualname__}"
+
+
 class Jobs(Protocol):
     """What the module of a worker offers."""
 
-    JOBS: Mapping[str, Callable[[Any], JsonValue]]
+    JOBS: Mapping[str, Callable[..., Any]]
 
     def prepare(self) -> None:
         """Do everything that needs files of the installation; the worker cannot reach them afterwards."""
@@ -57,6 +64,7 @@ def serve(settings_text: str) -> None:
     os.dup2(nothing, 1)
     try:
         jobs = cast(Jobs, importlib.import_module(settings["module"]))
+        typed = {name_job(job): TypeAdapter(cast(Any, job)) for name, job in jobs.JOBS.items() if "." in name}
         jobs.prepare()
         why_not = _give_up_rights(settings)
     except Exception as error:
@@ -65,7 +73,9 @@ def serve(settings_text: str) -> None:
     gc.collect()
     gc.freeze()
     _send(answers, {"unconfined": why_not})
-    worker = _Worker(jobs, requests, answers, settings["message"], None if why_not else seccomp.filter_for_parser())
+    worker = _Worker(
+        jobs, typed, requests, answers, settings["message"], None if why_not else seccomp.filter_for_parser()
+    )
     while worker.serve_one():
         pass
 
@@ -122,8 +132,17 @@ class _Worker:
     :param rules: an additional system call filter for its children; None if it is not confined.
     """
 
-    def __init__(self, jobs: Jobs, requests: int, answers: int, message: int, rules: bytes | None) -> None:
+    def __init__(
+        self,
+        jobs: Jobs,
+        typed: Mapping[str, TypeAdapter[Any]],
+        requests: int,
+        answers: int,
+        message: int,
+        rules: bytes | None,
+    ) -> None:
         self._jobs = jobs
+        self._typed = typed
         self._requests, self._answers = requests, answers
         self._message = message
         self._rules = rules
@@ -180,9 +199,15 @@ class _Worker:
     def _answer(self, message: bytes) -> dict[str, JsonValue]:
         try:
             request = json.loads(message)
-            return {"result": self._jobs.JOBS[request["job"]](request["request"])}
+            if "request" in request:
+                return {"result": self._jobs.JOBS[request["job"]](request["request"])}
+            arguments = ArgsKwargs(tuple(request["args"]), request["kwargs"])
+            done = self._typed[request["job"]].validate_python(arguments)
+            return {"result": to_jsonable_python(done)}
         except MemoryError:
             raise
+        except ToolError as error:
+            return {"problem": error.message}
         except Exception as error:
             # Only the kind, because the text of an exception may quote its input.
             return {"error": type(error).__name__}
