@@ -27,7 +27,6 @@ from agents.syntax.outline import outline_file
 from agents.syntax.symbols.changes import ChangedSource, list_wanted
 from agents.syntax.symbols.places import FOLLOWED
 from agents.syntax.symbols.uses import Surrounding, find_references
-from agents.syntax.validity import BELIEVED, SyntaxFault, find_cause, find_fault
 from agents.testing import coverage, test_selection
 from agents.testing.runners import reports
 from domain.errors import ToolError
@@ -155,20 +154,6 @@ def refer(request: Any) -> JsonValue:
     return [asdict(each) for each in find_references(path, language, text, name, around)]
 
 
-def check_syntax(request: Any) -> JsonValue:
-    """The first syntax error of a file at head, unless it could not be parsed at the merge base either."""
-    form, grammar, head, base = (request[key] for key in ("format", "grammar", "head", "base"))
-
-    def find(text: str) -> SyntaxFault | None:
-        return validity.find_data_fault(form, text) if form else find_fault(grammar, text)
-
-    fault = find(head)
-    if fault is None or (base is not None and find(base) is not None):
-        return {"fault": None}
-    fault = fault if form else find_cause(grammar, head, fault, request["changed"])
-    return {"fault": {"line": fault.line, "text": fault.text}}
-
-
 def scan_dangers(request: Any) -> JsonValue:
     """Match our tables of dangerous code on one file at head and, if that finds anything, at the merge base."""
     found: dict[str, JsonValue] = {"head": _match(request["grammar"], request["head"])}
@@ -193,13 +178,18 @@ JOBS: Mapping[str, Callable[..., Any]] = {
     "wanted names": name_wanted,
     "related code": relate,
     "references": refer,
-    "syntax": check_syntax,
     "dangers": scan_dangers,
     "report": read_report,
     "cobertura": read_cobertura,
     "selection": select_tests,
     "tests": tests.find_all,
-    **{name_job(job): job for job in (validity.find_broken,)},
+    **{
+        name_job(job): job
+        for job in (
+            validity.find_broken,
+            validity.find_new_fault,
+        )
+    },
 }
 
 
@@ -245,11 +235,11 @@ def prepare() -> None:
 
 def _prepare_parsers() -> None:
     """Load every grammar, and both parsers of YAML with their errors."""
-    for form in validity.FORMATS.values():
+    for suffix in validity.FORMATS:
         for text in ("{", "a = 1", "a: [1", "{}"):
-            check_syntax({"format": form, "grammar": None, "head": text, "base": text, "changed": []})
-    for grammar in sorted(BELIEVED):
-        check_syntax({"format": None, "grammar": grammar, "head": "<?php f( {", "base": None, "changed": [1]})
+            validity.find_new_fault(f"a{suffix}", text, text, [])
+    for suffix in (suffix for suffix, language in LANGUAGES.items() if language in validity.BELIEVED):
+        validity.find_new_fault(f"a{suffix}", None, "<?php f( {", [1])
     for grammar in sorted(dangers.LANGUAGES):
         scan_dangers({"grammar": grammar, "head": "f(a)\n", "base": None})
 

@@ -162,6 +162,20 @@ def list_faults(grammar: str, text: str) -> Iterator[SyntaxFault]:
     yield from (_describe_missing(node) for node in root.find_all(regex="^$") if node.is_leaf() and not node.is_named())
 
 
+def find_new_fault(path: str, base: str | None, head: str, changed: Sequence[int]) -> SyntaxFault | None:
+    """The first syntax error of a file, unless it could not be parsed before either.
+
+    :param base: its text before; None if that does not matter.
+    :param changed: lines of the head that are new, or follow removed ones, from 1.
+    """
+    form, grammar = find_format(path), find_grammar(path)
+    find = partial(find_data_fault, form) if form else partial(find_fault, grammar or "")
+    fault = find(head)
+    if fault is None or (base is not None and find(base) is not None):
+        return None
+    return fault if form else find_cause(grammar or "", head, fault, changed)
+
+
 def find_cause(grammar: str, text: str, fault: SyntaxFault, changed: Sequence[int]) -> SyntaxFault:
     """The fault of a program that could be parsed before, at the changed line that breaks it.
 
