@@ -104,16 +104,6 @@ def compare_versions(request: Any) -> JsonValue:
     return [each.model_dump(mode="json") for each in found]
 
 
-def scan_patterns(request: Any) -> JsonValue:
-    """Match our own table of patterns on one file at head and at the merge base."""
-    kind = request["kind"]
-    return {
-        side: [{"rule": hit.rule, "line": hit.line} for hit in patterns.scan(kind, request[side])]
-        for side in ("head", "base")
-        if request[side] is not None
-    }
-
-
 def assess_impact(request: Any) -> JsonValue:
     """Compare one file before and after: the syntax trees of source, what acts in a document."""
     path, language, base, head = (request[key] for key in ("path", "language", "base", "head"))
@@ -171,7 +161,6 @@ JOBS: Mapping[str, Callable[..., Any]] = {
     "avoidance": compare_versions,
     "hidden text": find_hidden_text,
     "secrets": scan_secrets,
-    "patterns": scan_patterns,
     "impact": assess_impact,
     "lock": compare_lock,
     "outline": outline,
@@ -186,6 +175,7 @@ JOBS: Mapping[str, Callable[..., Any]] = {
     **{
         name_job(job): job
         for job in (
+            patterns.scan_both,
             validity.find_broken,
             validity.find_new_fault,
         )
@@ -200,7 +190,7 @@ def prepare() -> None:
     line = 'password = "' + "q9" + 'Zr4-Tk2w"'
     made: dict[str, JsonValue] = {"added": [[1, line]], "removed": [], "headers": [], "known_forms": False}
     scan_secrets([{"path": path, **made} for path in ("a.py", "a.yml", "a.go", "a")])
-    scan_patterns({"kind": "docker", "head": "FROM a\nRUN curl -k https://x.org | sh\n", "base": None})
+    patterns.scan_both("docker", "FROM a\nRUN curl -k https://x.org | sh\n", None)
     for language in dict.fromkeys(LANGUAGES.values()):
         both = {"path": "a", "language": language, "base": "a", "head": "b"}
         assess_impact(both)

@@ -7,7 +7,7 @@ Pipfiles.
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from pydantic import JsonValue
 
@@ -26,7 +26,7 @@ from agents.review.checks.inputs import (
     is_machine_made,
     is_test_or_document,
 )
-from agents.review.checks.patterns import detect_kind
+from agents.review.checks.patterns import PatternHit, detect_kind
 from agents.review.checks.ruff_security import is_silenced
 from agents.review.checks.rule_texts import Danger, rate
 from agents.toolbox import Toolbox
@@ -34,6 +34,7 @@ from domain.review.findings import RawFinding
 
 _LARGEST = 500_000  # bytes
 _Hit = dict[str, Any]
+_Match = TypeVar("_Match")
 _Build = Callable[[CheckedFile, Sequence[str], _Hit], RawFinding | None]
 """From a file, its lines on the side of a hit, and the hit to its finding."""
 
@@ -45,9 +46,33 @@ def is_script(file: CheckedFile) -> bool:
 
 async def check_scripts(files: Sequence[CheckedFile], toolbox: Toolbox) -> ToolReport:
     """Match the patterns on both versions of all files."""
-    request = partial(_request, "kind", lambda file: detect_kind(file.path, file.head[:100]))
-    answers, problem = await toolbox.ask_workers("patterns", files, request, lambda file: file.path)
-    return await asyncio.to_thread(_report, answers, len(files), problem, _build_of_pattern)
+    answers, problem = await toolbox.run_jobs(files, _match_patterns, lambda file: file.path)
+    return await asyncio.to_thread(_report_typed, answers, len(files), problem, _build_of_pattern)
+
+
+def _match_patterns(file: CheckedFile) -> partial[tuple[list[PatternHit], list[PatternHit]]]:
+    return partial(patterns.scan_both, detect_kind(file.path, file.head[:100]), *_read_sides(file))
+
+
+def _read_sides(file: CheckedFile) -> tuple[str, str | None]:
+    has_base = file.base is not None and len(file.base) <= _LARGEST
+    return file.head_text, "\n".join(file.base_lines) if has_base else None
+
+
+def _report_typed(
+    answers: Sequence[tuple[CheckedFile, tuple[Sequence[_Match], Sequence[_Match]]]],
+    files: int,
+    problem: str | None,
+    build: Callable[[CheckedFile, Sequence[str], _Match], RawFinding | None],
+) -> ToolReport:
+    head, base = list[RawFinding](), list[RawFinding]()
+    for file, (now, before) in answers:
+        head += [found for hit in now if (found := build(file, file.head_lines, hit)) is not None]
+        base += [found for hit in before if (found := build(file, file.base_lines, hit)) is not None]
+        if max(len(head), len(base)) > MOST_TAKEN_IN:
+            problem = " ".join([*filter(None, [problem]), TOO_MANY])
+            break
+    return ToolReport(tuple(head[:MOST_TAKEN_IN]), tuple(base[:MOST_TAKEN_IN]), files=files, problem=problem)
 
 
 def has_rules(file: CheckedFile) -> bool:
@@ -91,10 +116,10 @@ def _report(
     return ToolReport(head, base, files=files, problem=problem)
 
 
-def _build_of_pattern(file: CheckedFile, lines: Sequence[str], hit: _Hit) -> RawFinding:
+def _build_of_pattern(file: CheckedFile, lines: Sequence[str], hit: PatternHit) -> RawFinding:
     del lines
-    found = patterns.BY_RULE[hit["rule"]]
-    severity, line, url = rate(found.danger), hit["line"], found.help_url
+    found = patterns.BY_RULE[hit.rule]
+    severity, line, url = rate(found.danger), hit.line, found.help_url
     return build_security_finding(found.rule, severity, file.path, line, found.message, confidence=0.85, help_url=url)
 
 
