@@ -144,19 +144,6 @@ def refer(request: Any) -> JsonValue:
     return [asdict(each) for each in find_references(path, language, text, name, around)]
 
 
-def scan_dangers(request: Any) -> JsonValue:
-    """Match our tables of dangerous code on one file at head and, if that finds anything, at the merge base."""
-    found: dict[str, JsonValue] = {"head": _match(request["grammar"], request["head"])}
-    if found["head"] and request["base"] is not None:
-        found["base"] = _match(request["grammar"], request["base"])
-    return found
-
-
-def _match(grammar: str, text: str) -> list[JsonValue]:
-    hits = dangers.scan(grammar, text)
-    return [{"rule": hit.rule, "danger": hit.danger.name, "line": hit.line, "end_line": hit.end_line} for hit in hits]
-
-
 JOBS: Mapping[str, Callable[..., Any]] = {
     "avoidance": compare_versions,
     "hidden text": find_hidden_text,
@@ -167,7 +154,6 @@ JOBS: Mapping[str, Callable[..., Any]] = {
     "wanted names": name_wanted,
     "related code": relate,
     "references": refer,
-    "dangers": scan_dangers,
     "report": read_report,
     "cobertura": read_cobertura,
     "selection": select_tests,
@@ -176,6 +162,7 @@ JOBS: Mapping[str, Callable[..., Any]] = {
         name_job(job): job
         for job in (
             patterns.scan_both,
+            dangers.scan_both,
             validity.find_broken,
             validity.find_new_fault,
         )
@@ -231,7 +218,7 @@ def _prepare_parsers() -> None:
     for suffix in (suffix for suffix, language in LANGUAGES.items() if language in validity.BELIEVED):
         validity.find_new_fault(f"a{suffix}", None, "<?php f( {", [1])
     for grammar in sorted(dangers.LANGUAGES):
-        scan_dangers({"grammar": grammar, "head": "f(a)\n", "base": None})
+        dangers.scan_both(grammar, "f(a)\n", None)
 
 
 def _answer(work: Callable[[], JsonValue]) -> JsonValue:
