@@ -146,7 +146,6 @@ def refer(request: Any) -> JsonValue:
 
 JOBS: Mapping[str, Callable[..., Any]] = {
     "avoidance": compare_versions,
-    "hidden text": find_hidden_text,
     "secrets": scan_secrets,
     "impact": assess_impact,
     "lock": compare_lock,
@@ -161,6 +160,7 @@ JOBS: Mapping[str, Callable[..., Any]] = {
     **{
         name_job(job): job
         for job in (
+            find_hidden_text,
             patterns.scan_both,
             dangers.scan_both,
             validity.find_broken,
@@ -199,7 +199,7 @@ def prepare() -> None:
     assess_impact({"path": "a.md", "language": None, "base": "a", "head": "<b>"})
     compare_lock({"path": "cargo.lock", "base": "version = 3\n", "head": "version = 4\n"})
     for path in ("a.py", "a.yml", "a.md"):
-        find_hidden_text({"path": path, "text": "\u202eа\u3164b = 'x'", "added": [1]})
+        find_hidden_text(path, "\u202eа\u3164b = 'x'", [1])
     for path in ("test_a.py", "a.yml"):
         compare_versions({"base_path": path, "head_path": path, "base": "a = 1", "head": "b = 2"})
     tests.find_all([{"text": "def test_a(): pass", "language": "python"}])
