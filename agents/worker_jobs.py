@@ -79,25 +79,6 @@ def select_tests(request: Any) -> JsonValue:
     return chosen.model_dump(mode="json")
 
 
-def scan_secrets(request: Any) -> JsonValue:
-    """Scan the added lines of some files. An answer says where a credential is and of what kind, never what it is."""
-    return [
-        {"path": file["path"], "kind": hit.kind, "line": hit.line, "mark": hit.mark}
-        for file in request
-        for hit in secrets.scan(
-            file["path"],
-            _to_pairs(file["added"]),
-            file["removed"],
-            _to_pairs(file["headers"]),
-            known_forms=file["known_forms"],
-        )
-    ]
-
-
-def _to_pairs(lines: Any) -> list[tuple[int, str]]:
-    return [(number, text) for number, text in lines]
-
-
 def compare_versions(request: Any) -> JsonValue:
     """Where one file gives up in disguise, by both of its versions."""
     found = find_avoidance(request["head_path"], request["base_path"], request["base"], request["head"])
@@ -146,7 +127,6 @@ def refer(request: Any) -> JsonValue:
 
 JOBS: Mapping[str, Callable[..., Any]] = {
     "avoidance": compare_versions,
-    "secrets": scan_secrets,
     "impact": assess_impact,
     "lock": compare_lock,
     "outline": outline,
@@ -161,6 +141,7 @@ JOBS: Mapping[str, Callable[..., Any]] = {
         name_job(job): job
         for job in (
             find_hidden_text,
+            secrets.scan_all,
             patterns.scan_both,
             dangers.scan_both,
             validity.find_broken,
@@ -174,9 +155,12 @@ def prepare() -> None:
     """Load everything, then run every job once."""
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    line = 'password = "' + "q9" + 'Zr4-Tk2w"'
-    made: dict[str, JsonValue] = {"added": [[1, line]], "removed": [], "headers": [], "known_forms": False}
-    scan_secrets([{"path": path, **made} for path in ("a.py", "a.yml", "a.go", "a")])
+    lines = [
+        'password = "' + "q9" + 'Zr4-Tk2w"',
+        "ey" + "JhbGciOiJIUzI1NiJ9" + ".ey" + "JzdWIiOiIxMjM0In0" + ".q9Zr4Tk2wXv7",
+    ]
+    for path in ("a.py", "a.yml", "a.go", "a"):
+        secrets.scan(path, [*enumerate(lines, 1)], [])
     patterns.scan_both("docker", "FROM a\nRUN curl -k https://x.org | sh\n", None)
     for language in dict.fromkeys(LANGUAGES.values()):
         both = {"path": "a", "language": language, "base": "a", "head": "b"}
