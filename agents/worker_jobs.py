@@ -93,12 +93,6 @@ def assess_impact(request: Any) -> JsonValue:
     return find_impact(language, base, head).value
 
 
-def compare_lock(request: Any) -> JsonValue:
-    """What the change of a lock file comes to."""
-    found = comparison.compare(request["path"], request["base"], request["head"], request.get("manifests"))
-    return found.model_dump(mode="json")
-
-
 def outline(request: Any) -> JsonValue:
     """Outline what surrounds the changed lines of one file."""
     sides = (request["base"], request["head"])
@@ -128,7 +122,6 @@ def refer(request: Any) -> JsonValue:
 JOBS: Mapping[str, Callable[..., Any]] = {
     "avoidance": compare_versions,
     "impact": assess_impact,
-    "lock": compare_lock,
     "outline": outline,
     "wanted names": name_wanted,
     "related code": relate,
@@ -144,6 +137,7 @@ JOBS: Mapping[str, Callable[..., Any]] = {
             secrets.scan_all,
             patterns.scan_both,
             dangers.scan_both,
+            comparison.compare,
             validity.find_broken,
             validity.find_new_fault,
         )
@@ -181,7 +175,7 @@ def prepare() -> None:
         relate({"changes": [one], **around})
         refer({"path": "a", "language": language, "text": "a", "name": "a", **around})
     assess_impact({"path": "a.md", "language": None, "base": "a", "head": "<b>"})
-    compare_lock({"path": "cargo.lock", "base": "version = 3\n", "head": "version = 4\n"})
+    comparison.compare("cargo.lock", "version = 3\n", "version = 4\n")
     for path in ("a.py", "a.yml", "a.md"):
         find_hidden_text(path, "\u202eа\u3164b = 'x'", [1])
     for path in ("test_a.py", "a.yml"):
