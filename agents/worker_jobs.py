@@ -83,13 +83,6 @@ def compare_versions(request: Any) -> JsonValue:
     return [each.model_dump(mode="json") for each in found]
 
 
-def outline(request: Any) -> JsonValue:
-    """Outline what surrounds the changed lines of one file."""
-    sides = (request["base"], request["head"])
-    found = outline_file(request["language"], *sides, request["added"], request["removed"])
-    return found.model_dump(mode="json")
-
-
 def name_wanted(request: Any) -> JsonValue:
     """What to look for in the files that a change leaves alone."""
     return [list(words) for words in list_wanted([ChangedSource(**each) for each in request["changes"]])]
@@ -111,7 +104,6 @@ def refer(request: Any) -> JsonValue:
 
 JOBS: Mapping[str, Callable[..., Any]] = {
     "avoidance": compare_versions,
-    "outline": outline,
     "wanted names": name_wanted,
     "related code": relate,
     "references": refer,
@@ -128,6 +120,7 @@ JOBS: Mapping[str, Callable[..., Any]] = {
             dangers.scan_both,
             comparison.compare,
             impact.assess,
+            outline_file,
             validity.find_broken,
             validity.find_new_fault,
         )
@@ -147,9 +140,8 @@ def prepare() -> None:
         secrets.scan(path, [*enumerate(lines, 1)], [])
     patterns.scan_both("docker", "FROM a\nRUN curl -k https://x.org | sh\n", None)
     for language in dict.fromkeys(LANGUAGES.values()):
-        both = {"path": "a", "language": language, "base": "a", "head": "b"}
         impact.assess("a", language, "a", "b")
-        outline({**both, "added": [1], "removed": [1]})
+        outline_file(language, "a", "b", [1], [1])
     for language in FOLLOWED:
         one = {
             "path": "a",

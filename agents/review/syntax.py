@@ -11,6 +11,7 @@ from agents.review.checks.inputs import CheckedFile, is_test_or_document, is_utf
 from agents.review.model.related import RelatedCode
 from agents.syntax.impact import assess
 from agents.syntax.languages import DATA, find_language
+from agents.syntax.outline import outline_file
 from agents.syntax.symbols.changes import CONSTRUCTORS
 from agents.syntax.symbols.imports import MANIFESTS
 from agents.syntax.symbols.places import FOLLOWED
@@ -160,8 +161,7 @@ async def outline_files(
     :param versions: path at head → both versions of the changed files.
     """
     files = [file for file in list_checked_files(change, versions) if has_functions(file)]
-    answers = await _ask(files, "outline", build_outline_request, toolbox, origin)
-    return {path: Outline.model_validate(answer) for path, answer in answers.items()}
+    return await _run(files, build_outline, toolbox, origin)
 
 
 async def _run(
@@ -174,20 +174,6 @@ async def _run(
     if not files or toolbox.for_worker("syntax trees", origin=origin).level is None:
         return {}
     answers, _ = await toolbox.run_jobs(files, job, lambda file: file.path)
-    return {file.path: answer for file, answer in answers}
-
-
-async def _ask(
-    files: Sequence[CheckedFile],
-    job: str,
-    request: Callable[[CheckedFile], Request],
-    toolbox: Toolbox,
-    origin: CodeOrigin,
-) -> dict[str, JsonValue]:
-    """The answers by path; a file that takes too long has none, and Forge then knows less about it."""
-    if not files or toolbox.for_worker("syntax trees", origin=origin).level is None:
-        return {}
-    answers, _ = await toolbox.ask_workers(job, files, request, lambda file: file.path)
     return {file.path: answer for file, answer in answers}
 
 
@@ -218,16 +204,12 @@ def _read_sides(file: CheckedFile) -> tuple[str | None, str]:
     return base, file.head.decode(errors="replace")
 
 
-def _build_request(file: CheckedFile) -> Request:
-    base, head = _read_sides(file)
-    return {"path": file.path, "language": find_language(file.path), "base": base, "head": head}
-
-
-def build_outline_request(file: CheckedFile) -> Request:
-    """What the worker's job ``outline`` is asked about a file."""
+def build_outline(file: CheckedFile) -> partial[Outline]:
+    """What outlines a file that :func:`has_functions`."""
     numbered = [line for hunk in file.change.hunks for line in hunk.number_lines()]
-    removed: list[JsonValue] = [old for old, new, _ in numbered if old is not None and new is None]
-    return {**_build_request(file), "added": [*file.change.changed_lines], "removed": removed}
+    removed = [old for old, new, _ in numbered if old is not None and new is None]
+    language = find_language(file.path) or ""
+    return partial(outline_file, language, *_read_sides(file), [*file.change.changed_lines], removed)
 
 
 async def drop_unfit(
