@@ -83,18 +83,6 @@ def compare_versions(request: Any) -> JsonValue:
     return [each.model_dump(mode="json") for each in found]
 
 
-def name_wanted(request: Any) -> JsonValue:
-    """What to look for in the files that a change leaves alone."""
-    return [list(words) for words in list_wanted([ChangedSource(**each) for each in request["changes"]])]
-
-
-def relate(request: Any) -> JsonValue:
-    """The code of unchanged files that a change concerns."""
-    changes = [ChangedSource(**each) for each in request["changes"]]
-    around = Surrounding(request["texts"], request["paths"], request["manifests"])
-    return [{**asdict(each), "lines": list(each.lines)} for each in find_related(changes, around)]
-
-
 def refer(request: Any) -> JsonValue:
     """The lines that refer to a name which a file defines."""
     around = Surrounding(request["texts"], request["paths"], request["manifests"])
@@ -104,8 +92,6 @@ def refer(request: Any) -> JsonValue:
 
 JOBS: Mapping[str, Callable[..., Any]] = {
     "avoidance": compare_versions,
-    "wanted names": name_wanted,
-    "related code": relate,
     "references": refer,
     "report": read_report,
     "cobertura": read_cobertura,
@@ -121,6 +107,8 @@ JOBS: Mapping[str, Callable[..., Any]] = {
             comparison.compare,
             impact.assess,
             outline_file,
+            list_wanted,
+            find_related,
             validity.find_broken,
             validity.find_new_fault,
         )
@@ -143,18 +131,10 @@ def prepare() -> None:
         impact.assess("a", language, "a", "b")
         outline_file(language, "a", "b", [1], [1])
     for language in FOLLOWED:
-        one = {
-            "path": "a",
-            "old_path": "a",
-            "language": language,
-            "base": "a",
-            "head": "b",
-            "added": [1],
-            "removed": [1],
-        }
-        name_wanted({"changes": [one]})
+        changes = [ChangedSource("a", "a", language, "a", "b", [1], [1])]
+        list_wanted(changes)
+        find_related(changes, Surrounding({"b": "a"}, ["b"], {"package.json": "{}"}))
         around: dict[str, JsonValue] = {"texts": {"b": "a"}, "paths": ["b"], "manifests": {"package.json": "{}"}}
-        relate({"changes": [one], **around})
         refer({"path": "a", "language": language, "text": "a", "name": "a", **around})
     impact.assess("a.md", None, "a", "<b>")
     comparison.compare("cargo.lock", "version = 3\n", "version = 4\n")

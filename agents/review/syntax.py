@@ -8,14 +8,14 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from agents.review.checks.inputs import CheckedFile, is_test_or_document, is_utf8, list_checked_files
-from agents.review.model.related import RelatedCode
+from agents.review.model.related import RelatedCode, find_related
 from agents.syntax.impact import assess
 from agents.syntax.languages import DATA, find_language
 from agents.syntax.outline import outline_file
-from agents.syntax.symbols.changes import CONSTRUCTORS
+from agents.syntax.symbols.changes import CONSTRUCTORS, ChangedSource, list_wanted
 from agents.syntax.symbols.imports import MANIFESTS
 from agents.syntax.symbols.places import FOLLOWED
-from agents.syntax.symbols.uses import Reference
+from agents.syntax.symbols.uses import Reference, Surrounding
 from agents.syntax.validity import find_broken
 from agents.toolbox import Toolbox
 from domain.paths import is_document
@@ -36,7 +36,7 @@ Result = TypeVar("Result")
 
 def build_changes(
     change: Change, versions: Mapping[str, FileVersions], withheld: Mapping[str, Collection[int]]
-) -> list[JsonValue]:
+) -> list[ChangedSource]:
     """What the workers are told of the changed files whose names are followed.
 
     A line that must be masked, or stands beside what must be, names nothing: journals keep the names.
@@ -56,45 +56,35 @@ def _is_readable(both: FileVersions) -> bool:
     return all(map(is_utf8, (both.base or b"", both.head or b""))) and (both.base or both.head) is not None
 
 
-def _describe_change(file: FileChange, both: FileVersions, withheld: Collection[int]) -> Request:
+def _describe_change(file: FileChange, both: FileVersions, withheld: Collection[int]) -> ChangedSource:
     numbered = [line for hunk in file.hunks for line in hunk.number_lines()]
     shown = frozenset(redact_outgoing("\n".join(text for _, new, text in numbered if new not in withheld)).split("\n"))
     open_ = [(old, new) for old, new, text in numbered if text in shown and new not in withheld]
-    added: list[JsonValue] = [new for old, new in open_ if old is None]
-    removed: list[JsonValue] = [old for old, new in open_ if new is None]
-    return {
-        "path": file.path,
-        "old_path": file.old_path or file.path,
-        "language": find_language(file.path),
-        "base": None if both.base is None else both.base.decode(),
-        "head": None if both.head is None else both.head.decode(),
-        "added": added,
-        "removed": removed,
-    }
+    return ChangedSource(
+        path=file.path,
+        old_path=file.old_path or file.path,
+        language=find_language(file.path) or "",
+        base=None if both.base is None else both.base.decode(),
+        head=None if both.head is None else both.head.decode(),
+        added=[new for old, new in open_ if old is None and new is not None],
+        removed=[old for old, new in open_ if new is None and old is not None],
+    )
 
 
-async def find_wanted(changes: list[JsonValue], toolbox: Toolbox, origin: CodeOrigin) -> list[tuple[str, ...]]:
+async def find_wanted(changes: Sequence[ChangedSource], toolbox: Toolbox, origin: CodeOrigin) -> list[tuple[str, ...]]:
     """What to look for in other files: each is some words that a file must all hold.
 
     :param changes: of :func:`build_changes`.
     """
-    answer = await _ask_about_code("wanted names", {"changes": changes}, toolbox, origin) if changes else None
-    return [tuple(map(str, words)) for words in answer if isinstance(words, list)] if isinstance(answer, list) else []
+    return await _run_one(partial(list_wanted, changes), toolbox, origin) or [] if changes else []
 
 
-async def find_related(
-    changes: list[JsonValue], near: NearCode, toolbox: Toolbox, origin: CodeOrigin
+async def find_related_code(
+    changes: Sequence[ChangedSource], near: NearCode, toolbox: Toolbox, origin: CodeOrigin
 ) -> tuple[RelatedCode, ...]:
     """The code of other files that concerns a change; nothing if that takes too long."""
-    answer = (
-        await _ask_about_code("related code", build_search(changes, near), toolbox, origin) if near.holders else None
-    )
-    return tuple(RelatedCode.from_json(each) for each in answer) if isinstance(answer, list) else ()
-
-
-def build_search(changes: list[JsonValue], near: NearCode) -> Request:
-    """What the worker's job ``related code`` is asked."""
-    return {"changes": changes, **_describe_code(near)}
+    job = partial(find_related, changes, read_surrounding(near))
+    return await _run_one(job, toolbox, origin) or () if near.holders else ()
 
 
 async def find_references(
@@ -117,6 +107,23 @@ async def find_references(
 
 def _to_reference(told: Request) -> Reference:
     return Reference(str(told["path"]), int(str(told["line"])), str(told["what"]))
+
+
+def read_surrounding(near: NearCode) -> Surrounding:
+    """The code around a change as text; what is none is left out."""
+    return Surrounding(
+        texts={path: content.decode() for path, content in near.holders.items() if is_utf8(content)},
+        paths=near.paths,
+        manifests={path: content.decode(errors="replace") for path, content in near.manifests.items()},
+    )
+
+
+async def _run_one(job: partial[Result], toolbox: Toolbox, origin: CodeOrigin) -> Result | None:
+    """What a worker answers; None if nobody may parse the code, or that takes too long."""
+    if toolbox.for_worker("syntax trees", origin=origin).level is None:
+        return None
+    answers, _ = await toolbox.run_jobs([job], lambda each: each, lambda _: "syntax trees")
+    return answers[0][1] if answers else None
 
 
 def _describe_code(near: NearCode) -> Request:
