@@ -9,7 +9,6 @@ import codecs
 import logging
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from pydantic import JsonValue
@@ -83,16 +82,8 @@ def compare_versions(request: Any) -> JsonValue:
     return [each.model_dump(mode="json") for each in found]
 
 
-def refer(request: Any) -> JsonValue:
-    """The lines that refer to a name which a file defines."""
-    around = Surrounding(request["texts"], request["paths"], request["manifests"])
-    path, language, text, name = (request[key] for key in ("path", "language", "text", "name"))
-    return [asdict(each) for each in find_references(path, language, text, name, around)]
-
-
 JOBS: Mapping[str, Callable[..., Any]] = {
     "avoidance": compare_versions,
-    "references": refer,
     "report": read_report,
     "cobertura": read_cobertura,
     "selection": select_tests,
@@ -109,6 +100,7 @@ JOBS: Mapping[str, Callable[..., Any]] = {
             outline_file,
             list_wanted,
             find_related,
+            find_references,
             validity.find_broken,
             validity.find_new_fault,
         )
@@ -133,9 +125,9 @@ def prepare() -> None:
     for language in FOLLOWED:
         changes = [ChangedSource("a", "a", language, "a", "b", [1], [1])]
         list_wanted(changes)
-        find_related(changes, Surrounding({"b": "a"}, ["b"], {"package.json": "{}"}))
-        around: dict[str, JsonValue] = {"texts": {"b": "a"}, "paths": ["b"], "manifests": {"package.json": "{}"}}
-        refer({"path": "a", "language": language, "text": "a", "name": "a", **around})
+        around = Surrounding({"b": "a"}, ["b"], {"package.json": "{}"})
+        find_related(changes, around)
+        find_references("a", language, "a", "a", around)
     impact.assess("a.md", None, "a", "<b>")
     comparison.compare("cargo.lock", "version = 3\n", "version = 4\n")
     for path in ("a.py", "a.yml", "a.md"):

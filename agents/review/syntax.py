@@ -5,8 +5,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from pydantic import JsonValue
-
 from agents.review.checks.inputs import CheckedFile, is_test_or_document, is_utf8, list_checked_files
 from agents.review.model.related import RelatedCode, find_related
 from agents.syntax.impact import assess
@@ -15,7 +13,7 @@ from agents.syntax.outline import outline_file
 from agents.syntax.symbols.changes import CONSTRUCTORS, ChangedSource, list_wanted
 from agents.syntax.symbols.imports import MANIFESTS
 from agents.syntax.symbols.places import FOLLOWED
-from agents.syntax.symbols.uses import Reference, Surrounding
+from agents.syntax.symbols.uses import Reference, Surrounding, find_references
 from agents.syntax.validity import find_broken
 from agents.toolbox import Toolbox
 from domain.paths import is_document
@@ -30,7 +28,6 @@ from workspace.objects import Objects
 
 _LARGEST = 500_000  # characters of a file whose suggestions are tried
 
-Request = dict[str, JsonValue]
 Result = TypeVar("Result")
 
 
@@ -87,7 +84,7 @@ async def find_related_code(
     return await _run_one(job, toolbox, origin) or () if near.holders else ()
 
 
-async def find_references(
+async def find_references_to(
     code: Objects, commit: str, path: str, name: str, toolbox: Toolbox, origin: CodeOrigin
 ) -> list[Reference] | None:
     """The references to a name that a file of a commit defines; None if nobody may parse it, or that takes too long.
@@ -100,13 +97,9 @@ async def find_references(
     near = await search_near(code, commit, [path], [(last,), *owners], MANIFESTS)
     ranked = sorted(near.holders, key=is_test_or_document)
     near = replace(near, holders={each: near.holders[each] for each in ranked})
-    asked: Request = {"path": path, "language": find_language(path), "text": text.decode(errors="replace")}
-    answer = await _ask_about_code("references", {**asked, "name": name, **_describe_code(near)}, toolbox, origin)
-    return [_to_reference(each) for each in answer if isinstance(each, dict)] if isinstance(answer, list) else None
-
-
-def _to_reference(told: Request) -> Reference:
-    return Reference(str(told["path"]), int(str(told["line"])), str(told["what"]))
+    language, decoded = find_language(path) or "", text.decode(errors="replace")
+    job = partial(find_references, path, language, decoded, name, read_surrounding(near))
+    return await _run_one(job, toolbox, origin)
 
 
 def read_surrounding(near: NearCode) -> Surrounding:
@@ -123,21 +116,6 @@ async def _run_one(job: partial[Result], toolbox: Toolbox, origin: CodeOrigin) -
     if toolbox.for_worker("syntax trees", origin=origin).level is None:
         return None
     answers, _ = await toolbox.run_jobs([job], lambda each: each, lambda _: "syntax trees")
-    return answers[0][1] if answers else None
-
-
-def _describe_code(near: NearCode) -> Request:
-    return {
-        "texts": {path: content.decode() for path, content in near.holders.items() if is_utf8(content)},
-        "paths": list(near.paths),
-        "manifests": {path: content.decode(errors="replace") for path, content in near.manifests.items()},
-    }
-
-
-async def _ask_about_code(job: str, request: Request, toolbox: Toolbox, origin: CodeOrigin) -> JsonValue:
-    if toolbox.for_worker("syntax trees", origin=origin).level is None:
-        return None
-    answers, _ = await toolbox.ask_workers(job, [request], lambda each: each, lambda _: job)
     return answers[0][1] if answers else None
 
 
