@@ -9,6 +9,7 @@ import codecs
 import logging
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from pydantic import JsonValue
@@ -27,6 +28,7 @@ from agents.syntax.symbols.places import FOLLOWED
 from agents.syntax.symbols.uses import Surrounding, find_references
 from agents.testing import coverage, test_selection
 from agents.testing.runners import reports
+from agents.testing.runners.runner import ReportFormat
 from domain.errors import ToolError
 from domain.review.review import RiskLevel
 from workspace.sandbox.worker import name_job
@@ -34,7 +36,7 @@ from workspace.sandbox.worker import name_job
 _JUNIT = (
     b'<testsuite name="a"><testcase name="b" time="1"><failure message="c">&#x1B;d</failure></testcase></testsuite>'
 )
-_REPORTS: tuple[tuple[str, bytes], ...] = (
+_REPORTS: tuple[tuple[ReportFormat, bytes], ...] = (
     ("junit", _JUNIT),
     ("trx", b'<TestRun><UnitTestResult testName="a" outcome="Failed"/></TestRun>'),
     ("jest", b'{"testResults": [{"name": "/w/a", "assertionResults": [{"fullName": "a", "status": "b"}]}]}'),
@@ -50,13 +52,6 @@ _COBERTURA = (
     b'<coverage><sources><source>/w</source></sources><packages><package><classes><class filename="a.py"><lines>'
     b'<line number="1" hits="1"/></lines></class></classes></package></packages></coverage>'
 )
-
-
-def read_report(request: Any) -> JsonValue:
-    """The cases of a report of any form."""
-    document = base64.b64decode(request["document"])
-    place = reports.RepositoryPlace(request["root"], request["paths"], request["sources"])
-    return _answer(lambda: [case.model_dump(mode="json") for case in reports.parse(request["format"], document, place)])
 
 
 def read_cobertura(request: Any) -> JsonValue:
@@ -84,7 +79,6 @@ def compare_versions(request: Any) -> JsonValue:
 
 JOBS: Mapping[str, Callable[..., Any]] = {
     "avoidance": compare_versions,
-    "report": read_report,
     "cobertura": read_cobertura,
     "selection": select_tests,
     "tests": tests.find_all,
@@ -93,6 +87,7 @@ JOBS: Mapping[str, Callable[..., Any]] = {
         for job in (
             find_hidden_text,
             secrets.scan_all,
+            reports.parse,
             patterns.scan_both,
             dangers.scan_both,
             comparison.compare,
@@ -162,9 +157,10 @@ def _answer(work: Callable[[], JsonValue]) -> JsonValue:
 
 def _prepare_reports() -> None:
     """Run every job once, so that all late imports happen now."""
-    for form, document in (*_REPORTS, *((form, b"<") for form, _ in _REPORTS)):
-        encoded = base64.b64encode(document).decode()
-        read_report({"format": form, "document": encoded, "root": "/w", "paths": [], "sources": {}})
+    for form, document in _REPORTS:
+        for each in (document, b"<"):
+            with suppress(ToolError):
+                reports.parse(form, each, reports.RepositoryPlace("/w"))
     read_cobertura({"document": base64.b64encode(_COBERTURA).decode(), "root": "/w", "paths": []})
     sources = {"a.py": "import os", "test_a.py": "import a", "b.py": "("}
     asked = {"paths": list(sources), "sources": sources, "changed": ["a.py"], "level": "low"}

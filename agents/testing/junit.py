@@ -203,8 +203,7 @@ def parse_xml(document: bytes, what: str, start: Start, end: End) -> None:
     :param end: called for each element as it closes, with its name and the text directly in it.
     :raises ToolError: it is not XML, declares a document type, or is too large.
     """
-    if len(document) > MOST_BYTES:
-        raise ToolError(f"{what} has {len(document):,} bytes; more than {MOST_BYTES:,} are not read.")
+    check_size(document, what)
     parser = expat.ParserCreate()
     parser.buffer_text = True
     walk = _Walk(what, start, end)
@@ -221,6 +220,15 @@ def parse_xml(document: bytes, what: str, start: Start, end: End) -> None:
         ) from None
     except (LookupError, ValueError):  # an encoding that Python does not have, or that expat cannot use
         raise ToolError(f"{what} is in an encoding that cannot be read.") from None
+
+
+def check_size(document: bytes, what: str) -> None:
+    """Refuse a document that is too large.
+
+    :raises ToolError: it is.
+    """
+    if len(document) > MOST_BYTES:
+        raise ToolError(f"{what} has {len(document):,} bytes; more than {MOST_BYTES:,} are not read.")
 
 
 @dataclass

@@ -7,11 +7,12 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from agents.testing import absence, command_detection
 from agents.testing.execution import Dependencies, drop_frames, execute, read_ends
+from agents.testing.runners import reports
 from agents.testing.runners.python import build_environment
 from agents.testing.runners.reports import RepositoryPlace
 from agents.testing.runners.runner import (
@@ -32,7 +33,7 @@ from agents.testing.test_selection import (
     concerns_code,
     name_tests,
 )
-from agents.testing.worker_reports import read_cases, read_cobertura, select_tests
+from agents.testing.worker_reports import read_cobertura, select_tests
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.errors import CodeAccessError, ToolError
@@ -60,6 +61,8 @@ from workspace.mirror import Mirror
 from workspace.sandbox.sandbox import Output
 from workspace.snapshot import Snapshot
 
+READING_SECONDS = 30.0
+"""For a worker that reads a report, or the sources to choose tests by."""
 _REPORT = 20_000_000  # bytes of one report
 _SOURCES = 50_000_000  # bytes of all Python files that are looked through for imports
 LEFT_NO_REPORT = "It left no report."
@@ -500,7 +503,8 @@ class _CheckoutRunner:
             if document is None:
                 return (), LEFT_NO_REPORT if command.writes_report else ""
             place = await self._locate(command)
-            cases = await read_cases(command.report.format, document, place, self._tester.toolbox.pool)
+            job = partial(reports.parse, command.report.format, document, place)
+            cases = await self._tester.toolbox.pool.run(job, READING_SECONDS)
         except ToolError as error:
             return (), str(error)
         placed = [add_folder(case, command.folder) for case in cases]

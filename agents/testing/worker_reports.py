@@ -4,43 +4,18 @@ import base64
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from agents.testing.junit import MOST_BYTES, MOST_CASES
-from agents.testing.runners.reports import RepositoryPlace
-from agents.testing.runners.runner import ReportFormat
+from agents.testing.junit import MOST_BYTES
 from agents.testing.test_selection import Selection
 from domain.errors import ToolError
 from domain.review.review import RiskLevel
-from domain.runs.testing import Coverage, TestCase
-from domain.value import Value
+from domain.runs.testing import Coverage
 from workspace.sandbox.worker_pool import WorkerPool
 
 _SECONDS = 30.0
 
 Form = TypeVar("Form")
-
-
-class _Cases(Value):
-    cases: tuple[TestCase, ...] = Field(max_length=MOST_CASES)
-
-
-async def read_cases(
-    form: ReportFormat, document: bytes, place: RepositoryPlace, pool: WorkerPool
-) -> tuple[TestCase, ...]:
-    """The tests of a report.
-
-    :raises ToolError: it cannot be read, with the reason.
-    """
-    request: JsonValue = {
-        "format": form,
-        "document": _encode(document, "The report of the tests"),
-        "root": place.root,
-        "paths": [*place.paths],
-        "sources": dict(place.sources),
-    }
-    answer = _unwrap(await pool.call("report", request, _SECONDS))
-    return _validate(TypeAdapter(_Cases), {"cases": answer}, "the report of the tests").cases
 
 
 async def read_cobertura(

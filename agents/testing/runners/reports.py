@@ -4,12 +4,12 @@ A file that could not be loaded is a case of its own, whose id is its path.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Base64UrlBytes, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from agents.testing import junit
@@ -112,15 +112,19 @@ class RepositoryPlace:
     """
 
     root: str
-    paths: Collection[str] = ()
+    paths: Sequence[str] = ()
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def parse(form: ReportFormat, document: bytes, place: RepositoryPlace) -> tuple[TestCase, ...]:
+def parse(
+    form: ReportFormat, document: Base64UrlBytes, place: RepositoryPlace
+) -> Annotated[tuple[TestCase, ...], Field(max_length=junit.MOST_CASES)]:
     """The tests of a report, each once, in its order.
 
+    :param document: its bytes, of any encoding.
     :raises ToolError: it is not of this form, or is too large.
     """
+    junit.check_size(document, "The report of the tests")
     if form == "junit":
         return keep_worst(_complete(case, place) for case in junit.parse(document, place.root))
     return keep_worst(_bound(_READERS[form](document, place.paths, place.sources), place))
