@@ -4,7 +4,6 @@
 to read the installation.
 """
 
-import base64
 import codecs
 import logging
 import warnings
@@ -54,12 +53,6 @@ _COBERTURA = (
 )
 
 
-def read_cobertura(request: Any) -> JsonValue:
-    """The coverage of a Cobertura report."""
-    document, root, paths = base64.b64decode(request["document"]), request["root"], request["paths"]
-    return _answer(lambda: coverage.parse(document, root, paths).model_dump(mode="json"))
-
-
 def select_tests(request: Any) -> JsonValue:
     """The tests to run."""
     chosen = test_selection.select(
@@ -79,7 +72,6 @@ def compare_versions(request: Any) -> JsonValue:
 
 JOBS: Mapping[str, Callable[..., Any]] = {
     "avoidance": compare_versions,
-    "cobertura": read_cobertura,
     "selection": select_tests,
     "tests": tests.find_all,
     **{
@@ -88,6 +80,7 @@ JOBS: Mapping[str, Callable[..., Any]] = {
             find_hidden_text,
             secrets.scan_all,
             reports.parse,
+            coverage.parse,
             patterns.scan_both,
             dangers.scan_both,
             comparison.compare,
@@ -148,20 +141,13 @@ def _prepare_parsers() -> None:
         dangers.scan_both(grammar, "f(a)\n", None)
 
 
-def _answer(work: Callable[[], JsonValue]) -> JsonValue:
-    try:
-        return {"read": work()}
-    except ToolError as error:
-        return {"problem": error.message}
-
-
 def _prepare_reports() -> None:
     """Run every job once, so that all late imports happen now."""
     for form, document in _REPORTS:
         for each in (document, b"<"):
             with suppress(ToolError):
                 reports.parse(form, each, reports.RepositoryPlace("/w"))
-    read_cobertura({"document": base64.b64encode(_COBERTURA).decode(), "root": "/w", "paths": []})
+    coverage.parse(_COBERTURA, "/w")
     sources = {"a.py": "import os", "test_a.py": "import a", "b.py": "("}
     asked = {"paths": list(sources), "sources": sources, "changed": ["a.py"], "level": "low"}
     select_tests(asked)

@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pydantic import Base64UrlBytes
+
 from agents.testing.junit import parse_number, parse_xml, to_repository_path
 from domain.errors import ToolError
 from domain.paths import is_manifest, is_source, is_test
@@ -166,7 +168,7 @@ def _find_excuse(compared: CoverageComparison, found: Sequence[Avoidance], asked
     return "The removal of its tests was asked for." if is_asked and is_by_lost_tests else ""
 
 
-def parse(document: bytes, root: str, paths: Collection[str] = ()) -> Coverage:
+def parse(document: Base64UrlBytes, root: str, paths: Sequence[str] = ()) -> Coverage:
     """The coverage of the files inside the repository. The report's own totals are not trusted but computed anew.
 
     :param root: absolute path of the folder that the tests ran in, as they saw it.

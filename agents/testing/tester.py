@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
-from agents.testing import absence, command_detection
+from agents.testing import absence, command_detection, coverage
 from agents.testing.execution import Dependencies, drop_frames, execute, read_ends
 from agents.testing.runners import reports
 from agents.testing.runners.python import build_environment
@@ -33,7 +33,7 @@ from agents.testing.test_selection import (
     concerns_code,
     name_tests,
 )
-from agents.testing.worker_reports import read_cobertura, select_tests
+from agents.testing.worker_reports import select_tests
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.errors import CodeAccessError, ToolError
@@ -532,7 +532,8 @@ class _CheckoutRunner:
             document = await self._checkout.result("coverage.xml", _REPORT)
             if document is not None:
                 root = str(self._checkout.code_inside)
-                self._coverage = await read_cobertura(document, root, self._paths, self._tester.toolbox.pool)
+                job = partial(coverage.parse, document, root, self._paths)
+                self._coverage = await self._tester.toolbox.pool.run(job, READING_SECONDS)
         except ToolError as error:
             return str(error)
         return ""

@@ -1,15 +1,16 @@
 """Reports and sources are read in confined workers, and what is wrong with them comes back in words."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
 import pytest
 
+from agents.testing import coverage
 from agents.testing.runners.reports import RepositoryPlace, parse
-from agents.testing.worker_reports import read_cobertura, select_tests
+from agents.testing.worker_reports import select_tests
 from domain.errors import ToolError
 from domain.review.review import RiskLevel
-from domain.runs.testing import TestCase
+from domain.runs.testing import Coverage, TestCase
 from tests.unit.testing.forging import BOMBS, cobertura, junit
 from workspace.sandbox.worker_pool import WorkerPool
 
@@ -24,12 +25,16 @@ async def read_cases(document: bytes, pool: WorkerPool) -> tuple[TestCase, ...]:
     return await pool.run(partial(parse, "junit", document, RepositoryPlace("/w")), 30)
 
 
+async def read_cobertura(document: bytes, paths: Sequence[str], pool: WorkerPool) -> Coverage:
+    return await pool.run(partial(coverage.parse, document, "/w", paths), 30)
+
+
 async def test_reports_are_read(pool: WorkerPool) -> None:
     (case,) = await read_cases(junit('<testcase name="t"/>'), pool)
     assert case.id == "a::t"
     document = cobertura('<class filename="a.py"><line number="1" hits="1"/></class>')
-    coverage = await read_cobertura(document, "/w", ["a.py"], pool)
-    assert coverage.lines == (1, 1)
+    covered = await read_cobertura(document, ["a.py"], pool)
+    assert covered.lines == (1, 1)
     with pytest.raises(ToolError, match="declares a document type"):
         await read_cases(BOMBS["billion laughs"], pool)
 
@@ -39,9 +44,8 @@ async def test_the_largest_reports_fit_into_an_answer(pool: WorkerPool) -> None:
     document = junit("".join(f'<testcase name="{n}">{failing}</testcase>' for n in range(10_000)))
     assert len(await read_cases(document, pool)) == 10_000
     lines = "".join(f'<line number="{n}" hits="1"/>' for n in range(1, 400_000))
-    assert (await read_cobertura(cobertura(f'<class filename="a.py">{lines}</class>'), "/w", [], pool)).lines[
-        0
-    ] == 399_999
+    covered = await read_cobertura(cobertura(f'<class filename="a.py">{lines}</class>'), [], pool)
+    assert covered.lines[0] == 399_999
 
 
 async def test_tests_are_chosen(pool: WorkerPool) -> None:
