@@ -53,17 +53,6 @@ _COBERTURA = (
 )
 
 
-def select_tests(request: Any) -> JsonValue:
-    """The tests to run."""
-    chosen = test_selection.select(
-        request["paths"],
-        request["sources"],
-        request["changed"],
-        RiskLevel(request["level"]),
-    )
-    return chosen.model_dump(mode="json")
-
-
 def compare_versions(request: Any) -> JsonValue:
     """Where one file gives up in disguise, by both of its versions."""
     found = find_avoidance(request["head_path"], request["base_path"], request["base"], request["head"])
@@ -72,7 +61,6 @@ def compare_versions(request: Any) -> JsonValue:
 
 JOBS: Mapping[str, Callable[..., Any]] = {
     "avoidance": compare_versions,
-    "selection": select_tests,
     "tests": tests.find_all,
     **{
         name_job(job): job
@@ -81,6 +69,7 @@ JOBS: Mapping[str, Callable[..., Any]] = {
             secrets.scan_all,
             reports.parse,
             coverage.parse,
+            test_selection.select,
             patterns.scan_both,
             dangers.scan_both,
             comparison.compare,
@@ -149,5 +138,4 @@ def _prepare_reports() -> None:
                 reports.parse(form, each, reports.RepositoryPlace("/w"))
     coverage.parse(_COBERTURA, "/w")
     sources = {"a.py": "import os", "test_a.py": "import a", "b.py": "("}
-    asked = {"paths": list(sources), "sources": sources, "changed": ["a.py"], "level": "low"}
-    select_tests(asked)
+    test_selection.select([*sources], sources, ["a.py"], RiskLevel.low)

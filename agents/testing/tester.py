@@ -32,8 +32,8 @@ from agents.testing.test_selection import (
     Selection,
     concerns_code,
     name_tests,
+    select,
 )
-from agents.testing.worker_reports import select_tests
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.errors import CodeAccessError, ToolError
@@ -59,6 +59,7 @@ from domain.text.redaction import redact_outgoing
 from workspace.checkout import Checkout, check_out
 from workspace.mirror import Mirror
 from workspace.sandbox.sandbox import Output
+from workspace.sandbox.worker_pool import WorkerPool
 from workspace.snapshot import Snapshot
 
 READING_SECONDS = 30.0
@@ -376,7 +377,7 @@ class Tester:
         await self.tell("Choosing the tests")
         sources = [path for path in paths if path.endswith(".py")]
         texts: Mapping[str, str] = await self.load_texts(head, sources) if len(sources) <= MOST_SOURCES else {}
-        return await select_tests(paths, texts, change.paths, level, self.toolbox.pool)
+        return await select_in_worker(paths, texts, change.paths, level, self.toolbox.pool)
 
     async def load_texts(self, head: str, paths: Collection[str]) -> Mapping[str, str]:
         """The contents of text files, up to a total size."""
@@ -388,6 +389,23 @@ class Tester:
             if room >= 0:
                 texts[path] = content.decode(errors="replace")
         return texts
+
+
+async def select_in_worker(
+    paths: Sequence[str],
+    sources: Mapping[str, str],
+    changed: Sequence[str],
+    level: RiskLevel,
+    pool: WorkerPool,
+    seconds: float = READING_SECONDS,
+) -> Selection:
+    """The tests to run (see :func:`agents.testing.test_selection.select`); all if the selection fails."""
+    try:
+        chosen = await pool.run(partial(select, paths, sources, changed, level), seconds)
+    except ToolError as error:
+        return Selection(runs_all=True, reason=f"All tests: which of them the change concerns is unknown. {error}")
+    known = set(paths)
+    return chosen.model_copy(update={"tests": tuple(test for test in chosen.tests if test in known)})
 
 
 class _CheckoutRunner:

@@ -7,7 +7,7 @@ import pytest
 
 from agents.testing import coverage
 from agents.testing.runners.reports import RepositoryPlace, parse
-from agents.testing.worker_reports import select_tests
+from agents.testing.tester import select_in_worker
 from domain.errors import ToolError
 from domain.review.review import RiskLevel
 from domain.runs.testing import Coverage, TestCase
@@ -50,12 +50,12 @@ async def test_the_largest_reports_fit_into_an_answer(pool: WorkerPool) -> None:
 
 async def test_tests_are_chosen(pool: WorkerPool) -> None:
     sources = {"a.py": "", "test_a.py": "import a", "test_b.py": ""}
-    chosen = await select_tests([*sources], sources, ["a.py"], RiskLevel.low, pool)
+    chosen = await select_in_worker([*sources], sources, ["a.py"], RiskLevel.low, pool)
     assert chosen.tests == ("test_a.py",)
 
 
 async def test_all_tests_are_run_where_choosing_takes_too_long(pool: WorkerPool) -> None:
     sources = {f"m{n}.py": "x = [1, 2, 3]\n" * 500 for n in range(500)}
-    chosen = await select_tests([*sources], sources, ["m1.py"], RiskLevel.low, pool, seconds=0.05)
+    chosen = await select_in_worker([*sources], sources, ["m1.py"], RiskLevel.low, pool, seconds=0.05)
     assert chosen.runs_all
     assert "did not finish" in chosen.reason
