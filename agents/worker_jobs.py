@@ -61,7 +61,6 @@ def compare_versions(request: Any) -> JsonValue:
 
 JOBS: Mapping[str, Callable[..., Any]] = {
     "avoidance": compare_versions,
-    "tests": tests.find_all,
     **{
         name_job(job): job
         for job in (
@@ -70,6 +69,7 @@ JOBS: Mapping[str, Callable[..., Any]] = {
             reports.parse,
             coverage.parse,
             test_selection.select,
+            tests.find_all,
             patterns.scan_both,
             dangers.scan_both,
             comparison.compare,
@@ -111,7 +111,7 @@ def prepare() -> None:
         find_hidden_text(path, "\u202eа\u3164b = 'x'", [1])
     for path in ("test_a.py", "a.yml"):
         compare_versions({"base_path": path, "head_path": path, "base": "a = 1", "head": "b = 2"})
-    tests.find_all([{"text": "def test_a(): pass", "language": "python"}])
+    tests.find_all([("def test_a(): pass", "python")])
     _prepare_parsers()
     _prepare_reports()
     validity.prepare()
