@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from pydantic import JsonValue
-
 from agents.review.avoidance import find_avoidance
 from agents.review.checks import patterns, secrets
 from agents.review.checks.dangers import rules as dangers
@@ -53,17 +51,11 @@ _COBERTURA = (
 )
 
 
-def compare_versions(request: Any) -> JsonValue:
-    """Where one file gives up in disguise, by both of its versions."""
-    found = find_avoidance(request["head_path"], request["base_path"], request["base"], request["head"])
-    return [each.model_dump(mode="json") for each in found]
-
-
 JOBS: Mapping[str, Callable[..., Any]] = {
-    "avoidance": compare_versions,
     **{
         name_job(job): job
         for job in (
+            find_avoidance,
             find_hidden_text,
             secrets.scan_all,
             reports.parse,
@@ -110,7 +102,7 @@ def prepare() -> None:
     for path in ("a.py", "a.yml", "a.md"):
         find_hidden_text(path, "\u202eа\u3164b = 'x'", [1])
     for path in ("test_a.py", "a.yml"):
-        compare_versions({"base_path": path, "head_path": path, "base": "a = 1", "head": "b = 2"})
+        find_avoidance(path, path, "a = 1", "b = 2")
     tests.find_all([("def test_a(): pass", "python")])
     _prepare_parsers()
     _prepare_reports()
