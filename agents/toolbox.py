@@ -2,14 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
-
-from pydantic import JsonValue
 
 from agents.review.checks.rule_texts import name_some
 from domain.errors import ToolError
@@ -101,28 +99,15 @@ class Toolbox:
         """The sandbox level for a parser in the warm workers."""
         return choose_containment(tool, self.pool.level, self.pool.why_not or "", origin=origin, executes=False)
 
-    async def ask_workers(
-        self, job: str, pieces: Sequence[Piece], request: Callable[[Piece], JsonValue], name: Callable[[Piece], str]
-    ) -> tuple[list[tuple[Piece, JsonValue]], str | None]:
-        return await self._spread(pieces, lambda piece, seconds: self.pool.call(job, request(piece), seconds), name)
-
     async def run_jobs(
         self, pieces: Sequence[Piece], job: Callable[[Piece], partial[Result]], name: Callable[[Piece], str]
     ) -> tuple[list[tuple[Piece, Result]], str | None]:
         """Have the warm workers do a job on every piece, one by one, within the time limit of one tool.
 
-        :param job: what to do with a piece (see :meth:`WorkerPool.run`).
+        :param job: what to do with a piece (see :meth:`WorkerPool.call`).
         :param name: how an error names a piece.
         :returns: the results in the order of ``pieces``, and what failed, if anything did.
         """
-        return await self._spread(pieces, lambda piece, seconds: self.pool.run(job(piece), seconds), name)
-
-    async def _spread(
-        self,
-        pieces: Sequence[Piece],
-        work: Callable[[Piece, float], Awaitable[Result]],
-        name: Callable[[Piece], str],
-    ) -> tuple[list[tuple[Piece, Result]], str | None]:
         spent = 0.0
         failed: dict[str, list[str]] = {}
         turn = asyncio.Semaphore(self.pool.size)
@@ -135,7 +120,7 @@ class Toolbox:
                     return None
                 started, most = time.monotonic(), min(_PIECE_SECONDS, self.seconds)
                 try:
-                    return piece, await work(piece, most)
+                    return piece, await self.pool.call(job(piece), most)
                 except ToolError as error:
                     spent += min(time.monotonic() - started, most)  # longer only where the machine was busy
                     failed.setdefault(error.message.rstrip("."), []).append(name(piece))

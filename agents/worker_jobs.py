@@ -1,4 +1,4 @@
-"""The jobs of the warm workers: parsers written in Python, each as a function from JSON to JSON.
+"""The jobs of the warm workers: parsers written in Python.
 
 ``prepare`` runs each job once on harmless input, so that all late imports happen before the worker gives up its right
 to read the installation.
@@ -7,7 +7,7 @@ to read the installation.
 import codecs
 import logging
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -28,7 +28,6 @@ from agents.testing.runners import reports
 from agents.testing.runners.runner import ReportFormat
 from domain.errors import ToolError
 from domain.review.review import RiskLevel
-from workspace.sandbox.worker import name_job
 
 _JUNIT = (
     b'<testsuite name="a"><testcase name="b" time="1"><failure message="c">&#x1B;d</failure></testcase></testsuite>'
@@ -50,31 +49,25 @@ _COBERTURA = (
     b'<line number="1" hits="1"/></lines></class></classes></package></packages></coverage>'
 )
 
-
-JOBS: Mapping[str, Callable[..., Any]] = {
-    **{
-        name_job(job): job
-        for job in (
-            find_avoidance,
-            find_hidden_text,
-            secrets.scan_all,
-            reports.parse,
-            coverage.parse,
-            test_selection.select,
-            tests.find_all,
-            patterns.scan_both,
-            dangers.scan_both,
-            comparison.compare,
-            impact.assess,
-            outline_file,
-            list_wanted,
-            find_related,
-            find_references,
-            validity.find_broken,
-            validity.find_new_fault,
-        )
-    },
-}
+JOBS: Sequence[Callable[..., Any]] = (
+    find_avoidance,
+    find_hidden_text,
+    secrets.scan_all,
+    reports.parse,
+    coverage.parse,
+    test_selection.select,
+    tests.find_all,
+    patterns.scan_both,
+    dangers.scan_both,
+    comparison.compare,
+    impact.assess,
+    outline_file,
+    list_wanted,
+    find_related,
+    find_references,
+    validity.find_broken,
+    validity.find_new_fault,
+)
 
 
 def prepare() -> None:

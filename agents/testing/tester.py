@@ -401,7 +401,7 @@ async def select_in_worker(
 ) -> Selection:
     """The tests to run (see :func:`agents.testing.test_selection.select`); all if the selection fails."""
     try:
-        chosen = await pool.run(partial(select, paths, sources, changed, level), seconds)
+        chosen = await pool.call(partial(select, paths, sources, changed, level), seconds)
     except ToolError as error:
         return Selection(runs_all=True, reason=f"All tests: which of them the change concerns is unknown. {error}")
     known = set(paths)
@@ -522,7 +522,7 @@ class _CheckoutRunner:
                 return (), LEFT_NO_REPORT if command.writes_report else ""
             place = await self._locate(command)
             job = partial(reports.parse, command.report.format, document, place)
-            cases = await self._tester.toolbox.pool.run(job, READING_SECONDS)
+            cases = await self._tester.toolbox.pool.call(job, READING_SECONDS)
         except ToolError as error:
             return (), str(error)
         placed = [add_folder(case, command.folder) for case in cases]
@@ -551,7 +551,7 @@ class _CheckoutRunner:
             if document is not None:
                 root = str(self._checkout.code_inside)
                 job = partial(coverage.parse, document, root, self._paths)
-                self._coverage = await self._tester.toolbox.pool.run(job, READING_SECONDS)
+                self._coverage = await self._tester.toolbox.pool.call(job, READING_SECONDS)
         except ToolError as error:
             return str(error)
         return ""

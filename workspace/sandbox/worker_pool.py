@@ -134,15 +134,7 @@ class WorkerPool:
             self._run(self._start_again(0.1))
         self._plan_rest()
 
-    async def call(self, job: str, request: JsonValue, seconds: float) -> JsonValue:
-        """Have a worker do a job.
-
-        :param seconds: limit of processor time; the wall clock ends only what waits, much later.
-        :raises ToolError: it took too long, the worker died, or the job failed.
-        """
-        return await self._exchange(json.dumps({"job": job, "request": request}).encode(), seconds)
-
-    async def run(self, job: partial[Result], seconds: float) -> Result:
+    async def call(self, job: partial[Result], seconds: float) -> Result:
         """Have a worker do a job.
 
         :param job: a function of ``JOBS`` of the workers' module, with its arguments.

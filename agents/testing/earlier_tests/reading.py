@@ -58,7 +58,7 @@ class Reader:
             part = known[start : start + _TOGETHER]
             job = partial(find_all, [(texts[path], language) for path, language in part])
             try:
-                answers = await self._toolbox.pool.run(job, _SECONDS)
+                answers = await self._toolbox.pool.call(job, _SECONDS)
             except ToolError:
                 continue
             for (path, _), tests in zip(part, answers, strict=False):

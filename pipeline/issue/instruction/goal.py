@@ -248,7 +248,7 @@ class Sorting:
         """Whether a file that could be parsed cannot be parsed any more; false for a language that is not known."""
         was, becomes = (each.decode(errors="replace") for each in (before, after))
         job = partial(find_broken, path, was, [becomes])
-        return bool(await self.context.services.toolbox.pool.run(job, _SYNTAX_SECONDS))
+        return bool(await self.context.services.toolbox.pool.call(job, _SYNTAX_SECONDS))
 
 
 def _leave(finding: Finding, why: str) -> FixOutcome:

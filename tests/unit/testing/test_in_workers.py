@@ -22,11 +22,11 @@ async def pool() -> AsyncIterator[WorkerPool]:
 
 
 async def read_cases(document: bytes, pool: WorkerPool) -> tuple[TestCase, ...]:
-    return await pool.run(partial(parse, "junit", document, RepositoryPlace("/w")), 30)
+    return await pool.call(partial(parse, "junit", document, RepositoryPlace("/w")), 30)
 
 
 async def read_cobertura(document: bytes, paths: Sequence[str], pool: WorkerPool) -> Coverage:
-    return await pool.run(partial(coverage.parse, document, "/w", paths), 30)
+    return await pool.call(partial(coverage.parse, document, "/w", paths), 30)
 
 
 async def test_reports_are_read(pool: WorkerPool) -> None:
