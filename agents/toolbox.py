@@ -5,10 +5,9 @@ import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
-
-from pydantic import JsonValue
 
 from agents.review.checks.rule_texts import name_some
 from domain.errors import ToolError
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from agents.testing.cache_warming import CacheWarmer
 
 Piece = TypeVar("Piece")
+Result = TypeVar("Result")
 
 _PIECE_SECONDS = 10.0  # of processor time that a worker may take for one piece
 
@@ -99,20 +99,20 @@ class Toolbox:
         """The sandbox level for a parser in the warm workers."""
         return choose_containment(tool, self.pool.level, self.pool.why_not or "", origin=origin, executes=False)
 
-    async def ask_workers(
-        self, job: str, pieces: Sequence[Piece], request: Callable[[Piece], JsonValue], name: Callable[[Piece], str]
-    ) -> tuple[list[tuple[Piece, JsonValue]], str | None]:
-        """Do a job of the warm workers on every piece, one by one, within the time limit of one tool.
+    async def run_jobs(
+        self, pieces: Sequence[Piece], job: Callable[[Piece], partial[Result]], name: Callable[[Piece], str]
+    ) -> tuple[list[tuple[Piece, Result]], str | None]:
+        """Have the warm workers do a job on every piece, one by one, within the time limit of one tool.
 
-        :param request: builds the worker's request for a piece.
+        :param job: what to do with a piece (see :meth:`WorkerPool.call`).
         :param name: how an error names a piece.
-        :returns: the answers in the order of ``pieces``, and what failed, if anything did.
+        :returns: the results in the order of ``pieces``, and what failed, if anything did.
         """
         spent = 0.0
         failed: dict[str, list[str]] = {}
         turn = asyncio.Semaphore(self.pool.size)
 
-        async def ask(piece: Piece) -> tuple[Piece, JsonValue] | None:
+        async def ask(piece: Piece) -> tuple[Piece, Result] | None:
             nonlocal spent
             async with turn:
                 if spent >= self.seconds:
@@ -120,7 +120,7 @@ class Toolbox:
                     return None
                 started, most = time.monotonic(), min(_PIECE_SECONDS, self.seconds)
                 try:
-                    return piece, await self.pool.call(job, request(piece), most)
+                    return piece, await self.pool.call(job(piece), most)
                 except ToolError as error:
                     spent += min(time.monotonic() - started, most)  # longer only where the machine was busy
                     failed.setdefault(error.message.rstrip("."), []).append(name(piece))

@@ -1,18 +1,15 @@
-"""The jobs of the warm workers: parsers written in Python, each as a function from JSON to JSON.
+"""The jobs of the warm workers: parsers written in Python.
 
 ``prepare`` runs each job once on harmless input, so that all late imports happen before the worker gives up its right
 to read the installation.
 """
 
-import base64
 import codecs
 import logging
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
-
-from pydantic import JsonValue
 
 from agents.review.avoidance import find_avoidance
 from agents.review.checks import patterns, secrets
@@ -21,23 +18,21 @@ from agents.review.checks.locks import comparison
 from agents.review.model.related import find_related
 from agents.syntax import impact, tests, validity
 from agents.syntax.hidden_text import find_hidden_text
-from agents.syntax.impact import find_impact
 from agents.syntax.languages import LANGUAGES
 from agents.syntax.outline import outline_file
 from agents.syntax.symbols.changes import ChangedSource, list_wanted
 from agents.syntax.symbols.places import FOLLOWED
 from agents.syntax.symbols.uses import Surrounding, find_references
-from agents.syntax.validity import BELIEVED, SyntaxFault, find_cause, find_fault
 from agents.testing import coverage, test_selection
 from agents.testing.runners import reports
+from agents.testing.runners.runner import ReportFormat
 from domain.errors import ToolError
-from domain.paths import is_document
 from domain.review.review import RiskLevel
 
 _JUNIT = (
     b'<testsuite name="a"><testcase name="b" time="1"><failure message="c">&#x1B;d</failure></testcase></testsuite>'
 )
-_REPORTS: tuple[tuple[str, bytes], ...] = (
+_REPORTS: tuple[tuple[ReportFormat, bytes], ...] = (
     ("junit", _JUNIT),
     ("trx", b'<TestRun><UnitTestResult testName="a" outcome="Failed"/></TestRun>'),
     ("jest", b'{"testResults": [{"name": "/w/a", "assertionResults": [{"fullName": "a", "status": "b"}]}]}'),
@@ -54,187 +49,54 @@ _COBERTURA = (
     b'<line number="1" hits="1"/></lines></class></classes></package></packages></coverage>'
 )
 
-
-def read_report(request: Any) -> JsonValue:
-    """The cases of a report of any form."""
-    document = base64.b64decode(request["document"])
-    place = reports.RepositoryPlace(request["root"], request["paths"], request["sources"])
-    return _answer(lambda: [case.model_dump(mode="json") for case in reports.parse(request["format"], document, place)])
-
-
-def read_cobertura(request: Any) -> JsonValue:
-    """The coverage of a Cobertura report."""
-    document, root, paths = base64.b64decode(request["document"]), request["root"], request["paths"]
-    return _answer(lambda: coverage.parse(document, root, paths).model_dump(mode="json"))
-
-
-def select_tests(request: Any) -> JsonValue:
-    """The tests to run."""
-    chosen = test_selection.select(
-        request["paths"],
-        request["sources"],
-        request["changed"],
-        RiskLevel(request["level"]),
-    )
-    return chosen.model_dump(mode="json")
-
-
-def scan_secrets(request: Any) -> JsonValue:
-    """Scan the added lines of some files. An answer says where a credential is and of what kind, never what it is."""
-    return [
-        {"path": file["path"], "kind": hit.kind, "line": hit.line, "mark": hit.mark}
-        for file in request
-        for hit in secrets.scan(
-            file["path"],
-            _to_pairs(file["added"]),
-            file["removed"],
-            _to_pairs(file["headers"]),
-            known_forms=file["known_forms"],
-        )
-    ]
-
-
-def _to_pairs(lines: Any) -> list[tuple[int, str]]:
-    return [(number, text) for number, text in lines]
-
-
-def compare_versions(request: Any) -> JsonValue:
-    """Where one file gives up in disguise, by both of its versions."""
-    found = find_avoidance(request["head_path"], request["base_path"], request["base"], request["head"])
-    return [each.model_dump(mode="json") for each in found]
-
-
-def scan_patterns(request: Any) -> JsonValue:
-    """Match our own table of patterns on one file at head and at the merge base."""
-    kind = request["kind"]
-    return {
-        side: [{"rule": hit.rule, "line": hit.line} for hit in patterns.scan(kind, request[side])]
-        for side in ("head", "base")
-        if request[side] is not None
-    }
-
-
-def assess_impact(request: Any) -> JsonValue:
-    """Compare one file before and after: the syntax trees of source, what acts in a document."""
-    path, language, base, head = (request[key] for key in ("path", "language", "base", "head"))
-    if is_document(path):
-        return impact.find_page_impact(path, base, head).value
-    return find_impact(language, base, head).value
-
-
-def compare_lock(request: Any) -> JsonValue:
-    """What the change of a lock file comes to."""
-    found = comparison.compare(request["path"], request["base"], request["head"], request.get("manifests"))
-    return found.model_dump(mode="json")
-
-
-def outline(request: Any) -> JsonValue:
-    """Outline what surrounds the changed lines of one file."""
-    sides = (request["base"], request["head"])
-    found = outline_file(request["language"], *sides, request["added"], request["removed"])
-    return found.model_dump(mode="json")
-
-
-def name_wanted(request: Any) -> JsonValue:
-    """What to look for in the files that a change leaves alone."""
-    return [list(words) for words in list_wanted([ChangedSource(**each) for each in request["changes"]])]
-
-
-def relate(request: Any) -> JsonValue:
-    """The code of unchanged files that a change concerns."""
-    changes = [ChangedSource(**each) for each in request["changes"]]
-    around = Surrounding(request["texts"], request["paths"], request["manifests"])
-    return [{**asdict(each), "lines": list(each.lines)} for each in find_related(changes, around)]
-
-
-def refer(request: Any) -> JsonValue:
-    """The lines that refer to a name which a file defines."""
-    around = Surrounding(request["texts"], request["paths"], request["manifests"])
-    path, language, text, name = (request[key] for key in ("path", "language", "text", "name"))
-    return [asdict(each) for each in find_references(path, language, text, name, around)]
-
-
-def check_syntax(request: Any) -> JsonValue:
-    """The first syntax error of a file at head, unless it could not be parsed at the merge base either."""
-    form, grammar, head, base = (request[key] for key in ("format", "grammar", "head", "base"))
-
-    def find(text: str) -> SyntaxFault | None:
-        return validity.find_data_fault(form, text) if form else find_fault(grammar, text)
-
-    fault = find(head)
-    if fault is None or (base is not None and find(base) is not None):
-        return {"fault": None}
-    fault = fault if form else find_cause(grammar, head, fault, request["changed"])
-    return {"fault": {"line": fault.line, "text": fault.text}}
-
-
-def scan_dangers(request: Any) -> JsonValue:
-    """Match our tables of dangerous code on one file at head and, if that finds anything, at the merge base."""
-    found: dict[str, JsonValue] = {"head": _match(request["grammar"], request["head"])}
-    if found["head"] and request["base"] is not None:
-        found["base"] = _match(request["grammar"], request["base"])
-    return found
-
-
-def _match(grammar: str, text: str) -> list[JsonValue]:
-    hits = dangers.scan(grammar, text)
-    return [{"rule": hit.rule, "danger": hit.danger.name, "line": hit.line, "end_line": hit.end_line} for hit in hits]
-
-
-JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
-    "avoidance": compare_versions,
-    "hidden text": find_hidden_text,
-    "secrets": scan_secrets,
-    "patterns": scan_patterns,
-    "impact": assess_impact,
-    "lock": compare_lock,
-    "outline": outline,
-    "wanted names": name_wanted,
-    "related code": relate,
-    "references": refer,
-    "syntax": check_syntax,
-    "dangers": scan_dangers,
-    "report": read_report,
-    "cobertura": read_cobertura,
-    "selection": select_tests,
-    "tests": tests.find_all,
-    "broken by": validity.find_broken,
-}
+JOBS: Sequence[Callable[..., Any]] = (
+    find_avoidance,
+    find_hidden_text,
+    secrets.scan_all,
+    reports.parse,
+    coverage.parse,
+    test_selection.select,
+    tests.find_all,
+    patterns.scan_both,
+    dangers.scan_both,
+    comparison.compare,
+    impact.assess,
+    outline_file,
+    list_wanted,
+    find_related,
+    find_references,
+    validity.find_broken,
+    validity.find_new_fault,
+)
 
 
 def prepare() -> None:
     """Load everything, then run every job once."""
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    line = 'password = "' + "q9" + 'Zr4-Tk2w"'
-    made: dict[str, JsonValue] = {"added": [[1, line]], "removed": [], "headers": [], "known_forms": False}
-    scan_secrets([{"path": path, **made} for path in ("a.py", "a.yml", "a.go", "a")])
-    scan_patterns({"kind": "docker", "head": "FROM a\nRUN curl -k https://x.org | sh\n", "base": None})
+    lines = [
+        'password = "' + "q9" + 'Zr4-Tk2w"',
+        "ey" + "JhbGciOiJIUzI1NiJ9" + ".ey" + "JzdWIiOiIxMjM0In0" + ".q9Zr4Tk2wXv7",
+    ]
+    for path in ("a.py", "a.yml", "a.go", "a"):
+        secrets.scan(path, [*enumerate(lines, 1)], [])
+    patterns.scan_both("docker", "FROM a\nRUN curl -k https://x.org | sh\n", None)
     for language in dict.fromkeys(LANGUAGES.values()):
-        both = {"path": "a", "language": language, "base": "a", "head": "b"}
-        assess_impact(both)
-        outline({**both, "added": [1], "removed": [1]})
+        impact.assess("a", language, "a", "b")
+        outline_file(language, "a", "b", [1], [1])
     for language in FOLLOWED:
-        one = {
-            "path": "a",
-            "old_path": "a",
-            "language": language,
-            "base": "a",
-            "head": "b",
-            "added": [1],
-            "removed": [1],
-        }
-        name_wanted({"changes": [one]})
-        around: dict[str, JsonValue] = {"texts": {"b": "a"}, "paths": ["b"], "manifests": {"package.json": "{}"}}
-        relate({"changes": [one], **around})
-        refer({"path": "a", "language": language, "text": "a", "name": "a", **around})
-    assess_impact({"path": "a.md", "language": None, "base": "a", "head": "<b>"})
-    compare_lock({"path": "cargo.lock", "base": "version = 3\n", "head": "version = 4\n"})
+        changes = [ChangedSource("a", "a", language, "a", "b", [1], [1])]
+        list_wanted(changes)
+        around = Surrounding({"b": "a"}, ["b"], {"package.json": "{}"})
+        find_related(changes, around)
+        find_references("a", language, "a", "a", around)
+    impact.assess("a.md", None, "a", "<b>")
+    comparison.compare("cargo.lock", "version = 3\n", "version = 4\n")
     for path in ("a.py", "a.yml", "a.md"):
-        find_hidden_text({"path": path, "text": "\u202eа\u3164b = 'x'", "added": [1]})
+        find_hidden_text(path, "\u202eа\u3164b = 'x'", [1])
     for path in ("test_a.py", "a.yml"):
-        compare_versions({"base_path": path, "head_path": path, "base": "a = 1", "head": "b = 2"})
-    tests.find_all([{"text": "def test_a(): pass", "language": "python"}])
+        find_avoidance(path, path, "a = 1", "b = 2")
+    tests.find_all([("def test_a(): pass", "python")])
     _prepare_parsers()
     _prepare_reports()
     validity.prepare()
@@ -244,28 +106,21 @@ def prepare() -> None:
 
 def _prepare_parsers() -> None:
     """Load every grammar, and both parsers of YAML with their errors."""
-    for form in validity.FORMATS.values():
+    for suffix in validity.FORMATS:
         for text in ("{", "a = 1", "a: [1", "{}"):
-            check_syntax({"format": form, "grammar": None, "head": text, "base": text, "changed": []})
-    for grammar in sorted(BELIEVED):
-        check_syntax({"format": None, "grammar": grammar, "head": "<?php f( {", "base": None, "changed": [1]})
+            validity.find_new_fault(f"a{suffix}", text, text, [])
+    for suffix in (suffix for suffix, language in LANGUAGES.items() if language in validity.BELIEVED):
+        validity.find_new_fault(f"a{suffix}", None, "<?php f( {", [1])
     for grammar in sorted(dangers.LANGUAGES):
-        scan_dangers({"grammar": grammar, "head": "f(a)\n", "base": None})
-
-
-def _answer(work: Callable[[], JsonValue]) -> JsonValue:
-    try:
-        return {"read": work()}
-    except ToolError as error:
-        return {"problem": error.message}
+        dangers.scan_both(grammar, "f(a)\n", None)
 
 
 def _prepare_reports() -> None:
     """Run every job once, so that all late imports happen now."""
-    for form, document in (*_REPORTS, *((form, b"<") for form, _ in _REPORTS)):
-        encoded = base64.b64encode(document).decode()
-        read_report({"format": form, "document": encoded, "root": "/w", "paths": [], "sources": {}})
-    read_cobertura({"document": base64.b64encode(_COBERTURA).decode(), "root": "/w", "paths": []})
+    for form, document in _REPORTS:
+        for each in (document, b"<"):
+            with suppress(ToolError):
+                reports.parse(form, each, reports.RepositoryPlace("/w"))
+    coverage.parse(_COBERTURA, "/w")
     sources = {"a.py": "import os", "test_a.py": "import a", "b.py": "("}
-    asked = {"paths": list(sources), "sources": sources, "changed": ["a.py"], "level": "low"}
-    select_tests(asked)
+    test_selection.select([*sources], sources, ["a.py"], RiskLevel.low)

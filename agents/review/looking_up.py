@@ -30,7 +30,7 @@ from agents.prompts import load_prompt
 from agents.review.model.answers import Report, ReportedFinding, keep_valid
 from agents.review.model.questions import ReviewQuestion, find_withheld_lines
 from agents.review.model.related import RelatedCode, withhold_keys
-from agents.review.syntax import find_references
+from agents.review.syntax import find_references_to
 from agents.toolbox import Toolbox
 from domain.ports import ModelBudget
 from domain.review.findings import RawFinding
@@ -111,7 +111,7 @@ class ReadableCode:
         :raises CodeAccessError: the code cannot be read.
         """
         snapshot = await Snapshot.of(self.objects, self.head_sha)
-        find = partial(find_references, self.objects, self.head_sha, toolbox=self.toolbox, origin=self.origin)
+        find = partial(find_references_to, self.objects, self.head_sha, toolbox=self.toolbox, origin=self.origin)
         never, withheld = self.never_send, find_withheld_lines(self.found)
         return (
             *make_file_tools(snapshot, never_send=never, withheld=withheld),

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-
-from pydantic import JsonValue
+from functools import partial
+from typing import TypeVar
 
 from agents.review.checks.inputs import CheckedFile, is_test_or_document, is_utf8, list_checked_files
-from agents.review.model.related import RelatedCode
+from agents.review.model.related import RelatedCode, find_related
+from agents.syntax.impact import assess
 from agents.syntax.languages import DATA, find_language
-from agents.syntax.symbols.changes import CONSTRUCTORS
+from agents.syntax.outline import outline_file
+from agents.syntax.symbols.changes import CONSTRUCTORS, ChangedSource, list_wanted
 from agents.syntax.symbols.imports import MANIFESTS
 from agents.syntax.symbols.places import FOLLOWED
-from agents.syntax.symbols.uses import Reference
+from agents.syntax.symbols.uses import Reference, Surrounding, find_references
+from agents.syntax.validity import find_broken
 from agents.toolbox import Toolbox
 from domain.paths import is_document
 from domain.review.changes import Change, ContentKind, FileChange, FileVersions
@@ -25,12 +28,12 @@ from workspace.objects import Objects
 
 _LARGEST = 500_000  # characters of a file whose suggestions are tried
 
-Request = dict[str, JsonValue]
+Result = TypeVar("Result")
 
 
 def build_changes(
     change: Change, versions: Mapping[str, FileVersions], withheld: Mapping[str, Collection[int]]
-) -> list[JsonValue]:
+) -> list[ChangedSource]:
     """What the workers are told of the changed files whose names are followed.
 
     A line that must be masked, or stands beside what must be, names nothing: journals keep the names.
@@ -50,48 +53,38 @@ def _is_readable(both: FileVersions) -> bool:
     return all(map(is_utf8, (both.base or b"", both.head or b""))) and (both.base or both.head) is not None
 
 
-def _describe_change(file: FileChange, both: FileVersions, withheld: Collection[int]) -> Request:
+def _describe_change(file: FileChange, both: FileVersions, withheld: Collection[int]) -> ChangedSource:
     numbered = [line for hunk in file.hunks for line in hunk.number_lines()]
     shown = frozenset(redact_outgoing("\n".join(text for _, new, text in numbered if new not in withheld)).split("\n"))
     open_ = [(old, new) for old, new, text in numbered if text in shown and new not in withheld]
-    added: list[JsonValue] = [new for old, new in open_ if old is None]
-    removed: list[JsonValue] = [old for old, new in open_ if new is None]
-    return {
-        "path": file.path,
-        "old_path": file.old_path or file.path,
-        "language": find_language(file.path),
-        "base": None if both.base is None else both.base.decode(),
-        "head": None if both.head is None else both.head.decode(),
-        "added": added,
-        "removed": removed,
-    }
+    return ChangedSource(
+        path=file.path,
+        old_path=file.old_path or file.path,
+        language=find_language(file.path) or "",
+        base=None if both.base is None else both.base.decode(),
+        head=None if both.head is None else both.head.decode(),
+        added=[new for old, new in open_ if old is None and new is not None],
+        removed=[old for old, new in open_ if new is None and old is not None],
+    )
 
 
-async def find_wanted(changes: list[JsonValue], toolbox: Toolbox, origin: CodeOrigin) -> list[tuple[str, ...]]:
+async def find_wanted(changes: Sequence[ChangedSource], toolbox: Toolbox, origin: CodeOrigin) -> list[tuple[str, ...]]:
     """What to look for in other files: each is some words that a file must all hold.
 
     :param changes: of :func:`build_changes`.
     """
-    answer = await _ask_about_code("wanted names", {"changes": changes}, toolbox, origin) if changes else None
-    return [tuple(map(str, words)) for words in answer if isinstance(words, list)] if isinstance(answer, list) else []
+    return await _run_one(partial(list_wanted, changes), toolbox, origin) or [] if changes else []
 
 
-async def find_related(
-    changes: list[JsonValue], near: NearCode, toolbox: Toolbox, origin: CodeOrigin
+async def find_related_code(
+    changes: Sequence[ChangedSource], near: NearCode, toolbox: Toolbox, origin: CodeOrigin
 ) -> tuple[RelatedCode, ...]:
     """The code of other files that concerns a change; nothing if that takes too long."""
-    answer = (
-        await _ask_about_code("related code", build_search(changes, near), toolbox, origin) if near.holders else None
-    )
-    return tuple(RelatedCode.from_json(each) for each in answer) if isinstance(answer, list) else ()
+    job = partial(find_related, changes, read_surrounding(near))
+    return await _run_one(job, toolbox, origin) or () if near.holders else ()
 
 
-def build_search(changes: list[JsonValue], near: NearCode) -> Request:
-    """What the worker's job ``related code`` is asked."""
-    return {"changes": changes, **_describe_code(near)}
-
-
-async def find_references(
+async def find_references_to(
     code: Objects, commit: str, path: str, name: str, toolbox: Toolbox, origin: CodeOrigin
 ) -> list[Reference] | None:
     """The references to a name that a file of a commit defines; None if nobody may parse it, or that takes too long.
@@ -104,27 +97,25 @@ async def find_references(
     near = await search_near(code, commit, [path], [(last,), *owners], MANIFESTS)
     ranked = sorted(near.holders, key=is_test_or_document)
     near = replace(near, holders={each: near.holders[each] for each in ranked})
-    asked: Request = {"path": path, "language": find_language(path), "text": text.decode(errors="replace")}
-    answer = await _ask_about_code("references", {**asked, "name": name, **_describe_code(near)}, toolbox, origin)
-    return [_to_reference(each) for each in answer if isinstance(each, dict)] if isinstance(answer, list) else None
+    language, decoded = find_language(path) or "", text.decode(errors="replace")
+    job = partial(find_references, path, language, decoded, name, read_surrounding(near))
+    return await _run_one(job, toolbox, origin)
 
 
-def _to_reference(told: Request) -> Reference:
-    return Reference(str(told["path"]), int(str(told["line"])), str(told["what"]))
+def read_surrounding(near: NearCode) -> Surrounding:
+    """The code around a change as text; what is none is left out."""
+    return Surrounding(
+        texts={path: content.decode() for path, content in near.holders.items() if is_utf8(content)},
+        paths=near.paths,
+        manifests={path: content.decode(errors="replace") for path, content in near.manifests.items()},
+    )
 
 
-def _describe_code(near: NearCode) -> Request:
-    return {
-        "texts": {path: content.decode() for path, content in near.holders.items() if is_utf8(content)},
-        "paths": list(near.paths),
-        "manifests": {path: content.decode(errors="replace") for path, content in near.manifests.items()},
-    }
-
-
-async def _ask_about_code(job: str, request: Request, toolbox: Toolbox, origin: CodeOrigin) -> JsonValue:
+async def _run_one(job: partial[Result], toolbox: Toolbox, origin: CodeOrigin) -> Result | None:
+    """What a worker answers; None if nobody may parse the code, or that takes too long."""
     if toolbox.for_worker("syntax trees", origin=origin).level is None:
         return None
-    answers, _ = await toolbox.ask_workers(job, [request], lambda each: each, lambda _: job)
+    answers, _ = await toolbox.run_jobs([job], lambda each: each, lambda _: "syntax trees")
     return answers[0][1] if answers else None
 
 
@@ -140,8 +131,11 @@ async def find_impacts(
     """
     checked = list_checked_files(change, versions)
     files = [file for file in checked if _is_text_for_people(file) or _is_comparable(file)]
-    answers = await _ask(files, "impact", _build_request, toolbox, origin)
-    return {path: Impact(str(answer)) for path, answer in answers.items()}
+    return await _run(files, _assess, toolbox, origin)
+
+
+def _assess(file: CheckedFile) -> partial[Impact]:
+    return partial(assess, file.path, find_language(file.path), *_read_sides(file))
 
 
 async def outline_files(
@@ -152,21 +146,19 @@ async def outline_files(
     :param versions: path at head → both versions of the changed files.
     """
     files = [file for file in list_checked_files(change, versions) if has_functions(file)]
-    answers = await _ask(files, "outline", build_outline_request, toolbox, origin)
-    return {path: Outline.model_validate(answer) for path, answer in answers.items()}
+    return await _run(files, build_outline, toolbox, origin)
 
 
-async def _ask(
+async def _run(
     files: Sequence[CheckedFile],
-    job: str,
-    request: Callable[[CheckedFile], Request],
+    job: Callable[[CheckedFile], partial[Result]],
     toolbox: Toolbox,
     origin: CodeOrigin,
-) -> dict[str, JsonValue]:
+) -> dict[str, Result]:
     """The answers by path; a file that takes too long has none, and Forge then knows less about it."""
     if not files or toolbox.for_worker("syntax trees", origin=origin).level is None:
         return {}
-    answers, _ = await toolbox.ask_workers(job, files, request, lambda file: file.path)
+    answers, _ = await toolbox.run_jobs(files, job, lambda file: file.path)
     return {file.path: answer for file, answer in answers}
 
 
@@ -192,17 +184,17 @@ def _is_parsable(file: CheckedFile) -> bool:
     return find_language(file.path) is not None and all(map(is_utf8, (file.base or b"", file.head)))
 
 
-def _build_request(file: CheckedFile) -> Request:
+def _read_sides(file: CheckedFile) -> tuple[str | None, str]:
     base = None if file.base is None else file.base.decode(errors="replace")
-    head = file.head.decode(errors="replace")
-    return {"path": file.path, "language": find_language(file.path), "base": base, "head": head}
+    return base, file.head.decode(errors="replace")
 
 
-def build_outline_request(file: CheckedFile) -> Request:
-    """What the worker's job ``outline`` is asked about a file."""
+def build_outline(file: CheckedFile) -> partial[Outline]:
+    """What outlines a file that :func:`has_functions`."""
     numbered = [line for hunk in file.change.hunks for line in hunk.number_lines()]
-    removed: list[JsonValue] = [old for old, new, _ in numbered if old is not None and new is None]
-    return {**_build_request(file), "added": [*file.change.changed_lines], "removed": removed}
+    removed = [old for old, new, _ in numbered if old is not None and new is None]
+    language = find_language(file.path) or ""
+    return partial(outline_file, language, *_read_sides(file), [*file.change.changed_lines], removed)
 
 
 async def drop_unfit(
@@ -221,17 +213,14 @@ async def drop_unfit(
     if not asked or toolbox.for_worker("syntax trees", origin=origin).level is None:
         return tuple(fit)
 
-    def request(path: str) -> JsonValue:
-        changed = [finding.fix for finding in fit if finding.path == path and finding.fix is not None]
-        return {
-            "path": path,
-            "before": texts[path],
-            "after": list(dict.fromkeys(autofix.apply(fix, texts[path]) for fix in changed)),
-        }
+    def find_broken_by_fixes(path: str) -> partial[list[str]]:
+        fixes = [finding.fix for finding in fit if finding.path == path and finding.fix is not None]
+        after = dict.fromkeys(autofix.apply(fix, texts[path]) for fix in fixes)
+        return partial(find_broken, path, texts[path], list(after))
 
     small = [path for path in asked if len(texts[path]) <= _LARGEST]
-    answers, _ = await toolbox.ask_workers("broken by", small, request, lambda path: path)
-    broken = {(path, str(text)) for path, answer in answers if isinstance(answer, list) for text in answer}
+    answers, _ = await toolbox.run_jobs(small, find_broken_by_fixes, lambda path: path)
+    broken = {(path, text) for path, answer in answers for text in answer}
     return tuple(
         _without_fix(finding)
         if finding.fix is not None and (finding.path, autofix.apply(finding.fix, texts[finding.path])) in broken

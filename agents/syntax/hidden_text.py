@@ -2,13 +2,11 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 from ast_grep_py import SgNode, SgRoot
-from pydantic import JsonValue
 
 from agents.syntax.languages import DATA, find_language
 from domain.paths import holds_prose, is_document, runs_as_text
@@ -49,25 +47,19 @@ _PUT_IN_BY_PHP = re.compile(
 _CODE_IN_TEXT = re.compile(r"^(interpolation|interpolated_expression|template_substitution|command_substitution)$")
 
 
-def find_hidden_text(request: Any) -> JsonValue:
-    """The places on added lines of a file where people read something else than machines.
+def find_hidden_text(
+    path: str, text: str, added: Sequence[int], *, is_whole: bool = True, others: Set[str] = frozenset()
+) -> list[tuple[int, HiddenText]]:
+    """The places on added lines of a file where people read something else than machines, with their lines.
 
-    :param request: ``path``, ``text`` at head, the numbers of ``added`` lines, whether the text ``is_whole``: of a
-        large file the other lines are empty, so that it is not parsed; and what the ``others`` of the change have of
-        the words that its words look like.
+    :param text: at head.
+    :param added: the numbers of the lines.
+    :param is_whole: of a large file the other lines are empty, so that it is not parsed.
+    :param others: what the other files of the change have of the words that its words look like.
     """
-    path, text = request["path"], request["text"]
     lines = text.split("\n")
-    odd = [(n, lines[n - 1]) for n in request["added"] if n <= len(lines) and may_deceive(path, lines[n - 1])]
-    return [
-        {"line": number, "kind": found.kind.value, "codes": found.codes, "text": found.text}
-        for number, found in _find(request, odd)
-    ]
-
-
-def _find(request: Any, odd: Sequence[tuple[int, str]]) -> Iterator[tuple[int, HiddenText]]:
-    path, text = request["path"], request["text"]
-    language = _find_language(path, text) if request.get("is_whole", True) else None
+    odd = [(n, lines[n - 1]) for n in added if n <= len(lines) and may_deceive(path, lines[n - 1])]
+    language = _find_language(path, text) if is_whole else None
     if is_document(path):
         known, fenced = read_words(text), list_fenced_lines(text.split("\n"))
         found = (
@@ -85,10 +77,10 @@ def _find(request: Any, odd: Sequence[tuple[int, str]]) -> Iterator[tuple[int, H
             for number, line in odd
         )
     else:
-        code = _Code(path, text, None if language in DATA else language, request.get("others", ()))
+        code = _Code(path, text, None if language in DATA else language, others)
         found = ((number, find_line_end(path, line) or code.find(number, line)) for number, line in odd)
     controls = {number: find_control(line) for number, line in odd}
-    yield from ((number, each) for number, first in found if (each := first or controls[number]) is not None)
+    return [(number, each) for number, first in found if (each := first or controls[number]) is not None]
 
 
 def _find_language(path: str, text: str) -> str | None:
@@ -100,9 +92,8 @@ def _find_language(path: str, text: str) -> str | None:
 class _Code:
     """A program; it is parsed when the first suspicion comes up, if there is a parser."""
 
-    def __init__(self, path: str, text: str, language: str | None, others: Collection[str]) -> None:
-        self._others = frozenset(others)
-        self._path, self._text, self._language = path, text, language
+    def __init__(self, path: str, text: str, language: str | None, others: Set[str]) -> None:
+        self._others, self._path, self._text, self._language = others, path, text, language
         self._root: SgNode | None = None
         self._lines = text.split("\n")
         self._is_program = language is not None or runs_as_text(path) or text.startswith("#!")

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from agents.syntax.trees import ParsedSource, SyntaxNode, parse
-from domain.paths import tells_terms
+from domain.paths import is_document, tells_terms
 from domain.review.reading import Impact
 from domain.text.places import has_common_word, is_sentence
 from workspace.file_selection import says_generated
@@ -73,6 +73,11 @@ _MESSAGE = re.compile(r'(?:msg(?:id|str|ctxt|id_plural)(?:\[\d\])? )?"(.*?)(?:\\
 _ITEM = re.compile(r"(?:[-*+•]|\d+[.)])\s(?!.*::)")
 """How a point of a list begins, whose next lines are indented and no code."""
 _DELIMITER = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|={4,}|_{4,}|\*{4,}|`{3,}|~{3,})\s*")
+
+
+def assess(path: str, language: str | None, base: str | None, head: str) -> Impact:
+    """The impact of a change of one file: by the syntax trees of source, by what acts in a document."""
+    return find_page_impact(path, base, head) if is_document(path) else find_impact(language or "", base, head)
 
 
 def find_page_impact(path: str, base: str | None, head: str) -> Impact:

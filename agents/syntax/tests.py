@@ -1,10 +1,7 @@
 """Finds the tests of a file with their lines: functions by their names and marks, and calls such as ``it("…", …)``."""
 
 import re
-from collections.abc import Iterator
-from typing import Any
-
-from pydantic import JsonValue
+from collections.abc import Iterator, Sequence
 
 from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name, parse
 from domain.value import Value
@@ -58,9 +55,12 @@ def find_tests(text: str, language: str) -> tuple[TestText, ...]:
     return () if parsed is None else tuple(_walk(parsed.tree, language, (), None))
 
 
-def find_all(request: Any) -> JsonValue:
-    """The tests of some files, as a job of a warm worker."""
-    return [[each.model_dump() for each in find_tests(file["text"], file["language"])] for file in request]
+def find_all(files: Sequence[tuple[str, str]]) -> list[tuple[TestText, ...]]:
+    """The tests of some files.
+
+    :param files: the text and the language of each.
+    """
+    return [find_tests(text, language) for text, language in files]
 
 
 def _walk(node: SyntaxNode, language: str, groups: tuple[str, ...], above: int | None) -> Iterator[TestText]:

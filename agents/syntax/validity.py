@@ -12,11 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePosixPath
-from typing import Any
 
 import yaml
 from ast_grep_py import SgNode, SgRoot
-from pydantic import JsonValue
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError as NewerError
 
@@ -164,6 +162,20 @@ def list_faults(grammar: str, text: str) -> Iterator[SyntaxFault]:
     yield from (_describe_missing(node) for node in root.find_all(regex="^$") if node.is_leaf() and not node.is_named())
 
 
+def find_new_fault(path: str, base: str | None, head: str, changed: Sequence[int]) -> SyntaxFault | None:
+    """The first syntax error of a file, unless it could not be parsed before either.
+
+    :param base: its text before; None if that does not matter.
+    :param changed: lines of the head that are new, or follow removed ones, from 1.
+    """
+    form, grammar = find_format(path), find_grammar(path)
+    find = partial(find_data_fault, form) if form else partial(find_fault, grammar or "")
+    fault = find(head)
+    if fault is None or (base is not None and find(base) is not None):
+        return None
+    return fault if form else find_cause(grammar or "", head, fault, changed)
+
+
 def find_cause(grammar: str, text: str, fault: SyntaxFault, changed: Sequence[int]) -> SyntaxFault:
     """The fault of a program that could be parsed before, at the changed line that breaks it.
 
@@ -206,14 +218,11 @@ def _shorten(text: str, limit: int = 40) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
-def find_broken(request: Any) -> JsonValue:
-    """Those of several new contents that cannot be parsed although the file could: by the same parser, the strictest.
-
-    :param request: ``path``, ``before``, and the contents ``after``.
-    """
-    for parse in _list_parsers(request["path"]):
-        if parse(request["before"]):
-            return [text for text in request["after"] if not parse(text)]
+def find_broken(path: str, before: str, after: Sequence[str]) -> list[str]:
+    """Those of some new contents that cannot be parsed although the file could: by the same parser, the strictest."""
+    for parse in _list_parsers(path):
+        if parse(before):
+            return [text for text in after if not parse(text)]
     return []
 
 
@@ -241,4 +250,4 @@ def _has_tree(language: str, text: str) -> bool:
 def prepare() -> None:
     """Load what is loaded late."""
     for path, text in (("a.py", "a = 1"), ("a.json", "1"), ("a.toml", "a = 1"), ("a.js", "a(")):
-        find_broken({"path": path, "before": text, "after": [text]})
+        find_broken(path, text, [text])

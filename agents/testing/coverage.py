@@ -4,10 +4,13 @@ A report is untrusted; it is in Cobertura's format, as coverage.py writes it.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from xml.etree.ElementTree import Element
 
-from agents.testing.junit import parse_number, parse_xml, to_repository_path
+from pydantic import Base64UrlBytes
+
+from agents.testing.junit import parse_number, read_xml, to_repository_path
 from domain.errors import ToolError
 from domain.paths import is_manifest, is_source, is_test
 from domain.review.avoidance import Avoidance, AvoidanceKind
@@ -166,7 +169,7 @@ def _find_excuse(compared: CoverageComparison, found: Sequence[Avoidance], asked
     return "The removal of its tests was asked for." if is_asked and is_by_lost_tests else ""
 
 
-def parse(document: bytes, root: str, paths: Collection[str] = ()) -> Coverage:
+def parse(document: Base64UrlBytes, root: str, paths: Sequence[str] = ()) -> Coverage:
     """The coverage of the files inside the repository. The report's own totals are not trusted but computed anew.
 
     :param root: absolute path of the folder that the tests ran in, as they saw it.
@@ -174,7 +177,8 @@ def parse(document: bytes, root: str, paths: Collection[str] = ()) -> Coverage:
     :raises ToolError: it is not a Cobertura report, or is too large.
     """
     report = _CoverageReport(root, frozenset(paths))
-    parse_xml(document, "The coverage report", report.start, report.end)
+    for _, element in read_xml(document, "The coverage report", ("coverage",), {"source", "class"}):
+        report.add(element)
     return Coverage(files=tuple(file.to_coverage(path) for path, file in sorted(report.files.items())))
 
 
@@ -205,33 +209,20 @@ class _CoverageReport:
     def __init__(self, root: str, paths: frozenset[str]) -> None:
         self.files: dict[str, _File] = {}
         self._root, self._paths = root, paths
-        self._depth = 0
         self._lines = 0
         self._sources: list[str] = []
-        self._file: _File | None = None
-        self._in_function = False
 
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if not self._depth and name != "coverage":
-            raise ToolError("The coverage report does not begin with the element coverage.")
-        self._depth += 1
-        if name == "class":
-            self._file = self._find_file(attributes.get("filename", ""))
-        elif name == "method" and self._file is not None:
-            self._in_function = True
-            self._file.functions.append(False)
-            self._count()
-        elif name == "line" and self._file is not None:
-            self._add_line(self._file, attributes)
-
-    def end(self, name: str, text: str) -> None:
-        self._depth -= 1
-        if name == "source" and len(self._sources) < _MOST_SOURCES:
-            self._sources.append(text.strip())
-        elif name == "class":
-            self._file = None
-        elif name == "method":
-            self._in_function = False
+    def add(self, element: Element) -> None:
+        """Take in a source, or a class with its functions and lines."""
+        if element.tag == "source":
+            if len(self._sources) < _MOST_SOURCES:
+                self._sources.append((element.text or "").strip())
+        elif (file := self._find_file(element.get("filename", ""))) is not None:
+            for method in element.iter("method"):
+                self._count()
+                file.functions.append(any(_has_run(line) for line in method.iter("line")))
+            for line in element.iter("line"):
+                self._add_line(file, line)
 
     def _find_file(self, name: str) -> _File | None:
         """The file of a class; None if the repository has no such file."""
@@ -259,17 +250,14 @@ class _CoverageReport:
             found = [path for path in found if path in self._paths]
         return found[0] if found else None
 
-    def _add_line(self, file: _File, attributes: Mapping[str, str]) -> None:
-        line = parse_number(attributes.get("number"), LAST_LINE)
+    def _add_line(self, file: _File, element: Element) -> None:
+        line = _read_number(element)
         if not line:
             return
-        ran = attributes.get("hits", "0").strip("0") != "" and attributes.get("hits", "").isdecimal()
         if line not in file.hits:
             self._count()
-        file.hits[line] = file.hits.get(line, False) or ran
-        if self._in_function and ran:
-            file.functions[-1] = True
-        if attributes.get("branch") == "true" and (match := _BRANCHES.search(attributes.get("condition-coverage", ""))):
+        file.hits[line] = file.hits.get(line, False) or _has_run(element)
+        if element.get("branch") == "true" and (match := _BRANCHES.search(element.get("condition-coverage", ""))):
             covered, total = int(match[1]), int(match[2])
             if covered <= total:
                 file.branches[line] = covered, total
@@ -278,3 +266,12 @@ class _CoverageReport:
         self._lines += 1
         if self._lines > MOST_LINES:
             raise ToolError(f"The coverage report has more than {MOST_LINES:,} lines and functions.")
+
+
+def _read_number(line: Element) -> int | None:
+    return parse_number(line.get("number"), LAST_LINE)
+
+
+def _has_run(line: Element) -> bool:
+    hits = line.get("hits", "")
+    return bool(_read_number(line)) and hits.isdecimal() and hits.strip("0") != ""

@@ -7,8 +7,8 @@ go-junit-report, gotestsum, cargo-nextest and Surefire write.
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from xml.etree.ElementTree import Element
 from xml.parsers import expat
 
 from domain.errors import ToolError
@@ -27,15 +27,15 @@ from domain.runs.testing import (
 MOST_BYTES = 16_000_000
 _DEEPEST = 64
 _MOST_ELEMENTS = 3_000_000
+_AT_ONCE = 1 << 16  # bytes that are parsed before what closed in them is looked at
 _KEPT = 10_000  # characters of one element's text, from its beginning and from its end
-Start = Callable[[str, Mapping[str, str]], None]
-End = Callable[[str, str], None]
 _TERMINAL = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]?|#x1B\[[0-9;]*m")
 
 MOST_CASES = 20_000
 MOST_NAMES = 12_000_000  # bytes of all names together, as JSON
 MOST_TEXTS = 10_000_000  # of all messages and details
 
+_SUITES = frozenset({"testsuites", "testsuite"})
 _OUTCOMES = {"failure": CaseOutcome.failed, "error": CaseOutcome.error, "skipped": CaseOutcome.skipped}
 _EXPECTED = frozenset({"pytest.xfail", "unittest.expectedFailure"})
 """The types of what is reported as skipped, and ran: it failed, as its author expects."""
@@ -49,102 +49,50 @@ def parse(document: bytes, root: str) -> tuple[TestCase, ...]:
     :param root: absolute path of the folder that the tests ran in, as they saw it.
     :raises ToolError: it is not a JUnit report, or is too large.
     """
-    report = _Report(root)
-    parse_xml(document, "The JUnit report", report.start, report.end)
-    return keep_worst(report.cases)
+    return keep_worst(_list_cases(document, root))
 
 
-@dataclass
-class _Suite:
-    name: str
-    file: str
-
-
-@dataclass
-class _Case:
-    """A test while its element is open."""
-
-    attributes: Mapping[str, str]
-    outcome: CaseOutcome = CaseOutcome.passed
-    message: str = ""
-    details: str = ""
-    is_expected: bool = False
-
-
-class _Report:
-    """What was read so far."""
-
-    def __init__(self, root: str) -> None:
-        self.cases: list[TestCase] = []
-        self._root = root
-        self._depth = 0
-        self._suites: list[_Suite] = []
-        self._case: _Case | None = None
-        self._result: tuple[CaseOutcome, str, bool] | None = None
-        self._names, self._texts = Room(MOST_NAMES), Room(MOST_TEXTS)
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if not self._depth and name not in {"testsuites", "testsuite"}:
-            raise ToolError("The JUnit report does not begin with the element testsuites or testsuite.")
-        self._depth += 1
-        if name in {"testsuites", "testsuite"}:
-            file = attributes.get("file") or attributes.get("filepath") or ""
-            self._suites.append(_Suite(attributes.get("name", ""), file or self._file_above))
-        elif name == "testcase":
-            self._case = _Case(attributes)
-        elif name in _OUTCOMES and self._case is not None:
-            said = attributes.get("message") or attributes.get("type") or ""
-            self._result = _OUTCOMES[name], said, name == "skipped" and attributes.get("type") in _EXPECTED
-
-    def end(self, name: str, text: str) -> None:
-        self._depth -= 1
-        if name in {"testsuites", "testsuite"} and self._suites:
-            self._suites.pop()
-        elif name == "testcase" and self._case is not None:
-            self._close(self._case)
-            self._case = None
-        elif name in _OUTCOMES and self._case is not None and self._result is not None:
-            self._note(self._case, *self._result, text)
-            self._result = None
-
-    @property
-    def _file_above(self) -> str:
-        return self._suites[-1].file if self._suites else ""
-
-    def _note(self, case: _Case, outcome: CaseOutcome, said: str, is_expected: bool, text: str) -> None:
-        """Keep the worst outcome reported for a test."""
-        if _WEIGHT[outcome] > _WEIGHT[case.outcome]:
-            case.outcome, case.is_expected = outcome, is_expected
-            case.message = said or text.strip().partition("\n")[0]
-            case.details = text
-
-    def _close(self, case: _Case) -> None:
-        if len(self.cases) >= MOST_CASES:
+def _list_cases(document: bytes, root: str) -> Iterator[TestCase]:
+    names, texts = Room(MOST_NAMES), Room(MOST_TEXTS)
+    found = read_xml(document, "The JUnit report", ("testsuites", "testsuite"), {"testcase"})
+    for count, (above, case) in enumerate(found):
+        if count >= MOST_CASES:
             raise ToolError(f"The JUnit report has more than {MOST_CASES:,} tests.")
-        suite = self._suites[-1] if self._suites else _Suite("", "")
-        path = self._path(case.attributes, suite)
-        identity = _identity(case.attributes, suite, path)
-        if not self._names.takes(identity + (path or "")):
+        suites = [each for each in above if each.tag in _SUITES]
+        suite = suites[-1].get("name", "") if suites else ""
+        path = _find_path(case, suites, root)
+        identity = _identity(case, suite, path)
+        if not names.takes(identity + (path or "")):
             raise ToolError(f"The names in the JUnit report take more than {MOST_NAMES:,} bytes.")
-        message, details = to_one_line(case.message, LONGEST_MESSAGE), keep_ends(case.details, LONGEST_DETAILS)
-        self.cases.append(
-            TestCase(
-                id=identity,
-                path=path,
-                line=_line(case.attributes, suite),
-                outcome=case.outcome,
-                is_expected=case.is_expected,
-                seconds=_seconds(case.attributes.get("time", "")),
-                message=message if self._texts.takes(message) else "",
-                details=details if self._texts.takes(details) else "",
-            )
+        result = _find_worst(case)
+        told = "" if result is None else result.get("message") or result.get("type") or ""
+        text = "" if result is None else result.text or ""
+        message = to_one_line(told or text.strip().partition("\n")[0], LONGEST_MESSAGE)
+        details = keep_ends(text, LONGEST_DETAILS)
+        yield TestCase(
+            id=identity,
+            path=path,
+            line=_line(case, suite),
+            outcome=CaseOutcome.passed if result is None else _OUTCOMES[result.tag],
+            is_expected=result is not None and result.tag == "skipped" and result.get("type") in _EXPECTED,
+            seconds=_seconds(case.get("time", "")),
+            message=message if texts.takes(message) else "",
+            details=details if texts.takes(details) else "",
         )
 
-    def _path(self, attributes: Mapping[str, str], suite: _Suite) -> str | None:
-        named = attributes.get("file") or suite.file
-        likely = [each for each in (attributes.get("classname", ""), suite.name) if _LOOKS_LIKE_A_FILE.fullmatch(each)]
-        name = named or next(iter(likely), "")
-        return to_repository_path(name, self._root, LONGEST_PATH) if name else None
+
+def _find_worst(case: Element) -> Element | None:
+    """The worst that is reported for a test, of equal ones the first; None if it passed."""
+    results = [each for each in case.iter() if each.tag in _OUTCOMES]
+    return max(results, key=lambda each: _WEIGHT[_OUTCOMES[each.tag]], default=None)
+
+
+def _find_path(case: Element, suites: Sequence[Element], root: str) -> str | None:
+    files = (each.get("file") or each.get("filepath") for each in reversed(suites))
+    named = case.get("file") or next(filter(None, files), "")
+    groups = (case.get("classname", ""), suites[-1].get("name", "") if suites else "")
+    name = named or next((each for each in groups if _LOOKS_LIKE_A_FILE.fullmatch(each)), "")
+    return to_repository_path(name, root, LONGEST_PATH) if name else None
 
 
 class Room:
@@ -165,25 +113,25 @@ class Room:
         return True
 
 
-def _identity(attributes: Mapping[str, str], suite: _Suite, path: str | None) -> str:
+def _identity(case: Element, suite: str, path: str | None) -> str:
     """A name of the test that is the same in every run: pytest's id for Python, otherwise all names there are."""
-    group, name = attributes.get("classname", ""), attributes.get("name", "")
+    group, name = case.get("classname", ""), case.get("name", "")
     module = path.removesuffix(".py").replace("/", ".") if path and path.endswith(".py") else None
     if path and module is not None and (group == module or group.startswith(module + ".")):
         parts = [path, *group[len(module) + 1 :].split("."), name]
     elif path:
         parts = [path, "" if group == path else group, name]
     else:
-        parts = [group or suite.name, name]
+        parts = [group or suite, name]
     return join_names(parts, LONGEST_ID)
 
 
-def _line(attributes: Mapping[str, str], suite: _Suite) -> int | None:
+def _line(case: Element, suite: str) -> int | None:
     """pytest counts lines from 0 (``_pytest.junitxml`` writes ``TestReport.location``), the others from 1."""
-    line = parse_number(attributes.get("line"), LAST_LINE - 1)
+    line = parse_number(case.get("line"), LAST_LINE - 1)
     if line is None:
         return None
-    return line + 1 if suite.name == "pytest" else line or None
+    return line + 1 if suite == "pytest" else line or None
 
 
 def _seconds(text: str) -> float:
@@ -195,26 +143,30 @@ def _seconds(text: str) -> float:
     return seconds if math.isfinite(seconds) and 0 <= seconds <= LONGEST_RUN else 0.0
 
 
-def parse_xml(document: bytes, what: str, start: Start, end: End) -> None:
-    """Walk through a document.
+def read_xml(
+    document: bytes, what: str, roots: Collection[str], wanted: Set[str]
+) -> Iterator[tuple[Sequence[Element], Element]]:
+    """The elements of some names as each closes, with those it is in; no other is kept.
 
-    :param what: how an error names it, e.g. ``The JUnit report``.
-    :param start: called for each element as it opens, with its name (without a namespace) and its attributes.
-    :param end: called for each element as it closes, with its name and the text directly in it.
-    :raises ToolError: it is not XML, declares a document type, or is too large.
+    All names are without a namespace. The text directly in an element is bounded.
+
+    :param what: how an error names the document, e.g. ``The JUnit report``.
+    :param roots: the names with which it may begin.
+    :raises ToolError: it is not XML, begins otherwise, declares a document type, or is too large.
     """
-    if len(document) > MOST_BYTES:
-        raise ToolError(f"{what} has {len(document):,} bytes; more than {MOST_BYTES:,} are not read.")
+    check_size(document, what)
     parser = expat.ParserCreate()
     parser.buffer_text = True
-    walk = _Walk(what, start, end)
+    walk = _Walk(what, roots, wanted)
     parser.StartElementHandler = walk.open_element
     parser.EndElementHandler = walk.close_element
     parser.CharacterDataHandler = walk.add_text
     parser.StartDoctypeDeclHandler = walk.refuse
     parser.EntityDeclHandler = walk.refuse
     try:
-        parser.Parse(document, True)
+        for start in range(0, max(len(document), 1), _AT_ONCE):
+            parser.Parse(document[start : start + _AT_ONCE], start + _AT_ONCE >= len(document))
+            yield from walk.take_closed()
     except expat.ExpatError as error:
         raise ToolError(
             f"{what} is not well-formed XML: {expat.ErrorString(error.code)}, line {error.lineno}."
@@ -223,19 +175,23 @@ def parse_xml(document: bytes, what: str, start: Start, end: End) -> None:
         raise ToolError(f"{what} is in an encoding that cannot be read.") from None
 
 
-@dataclass
-class _Open:
-    name: str
-    text: str = ""
+def check_size(document: bytes, what: str) -> None:
+    """Refuse a document that is too large.
+
+    :raises ToolError: it is.
+    """
+    if len(document) > MOST_BYTES:
+        raise ToolError(f"{what} has {len(document):,} bytes; more than {MOST_BYTES:,} are not read.")
 
 
 class _Walk:
     """The state of a walk through a document."""
 
-    def __init__(self, what: str, start: Start, end: End) -> None:
-        self._what = what
-        self._start, self._end = start, end
-        self._open: list[_Open] = []
+    def __init__(self, what: str, roots: Collection[str], wanted: Set[str]) -> None:
+        self._what, self._roots, self._wanted = what, roots, wanted
+        self._open: list[Element] = []
+        self._kept = 0  # of the open ones those that are wanted
+        self._closed: list[tuple[Sequence[Element], Element]] = []
         self._elements = 0
 
     def open_element(self, name: str, attributes: dict[str, str]) -> None:
@@ -244,18 +200,29 @@ class _Walk:
             raise ToolError(f"{self._what} has more than {_MOST_ELEMENTS:,} elements.")
         if len(self._open) >= _DEEPEST:
             raise ToolError(f"{self._what} is nested more than {_DEEPEST} elements deep.")
-        self._open.append(_Open(name.rpartition(":")[2]))
-        self._start(self._open[-1].name, attributes)
+        element = Element(name.rpartition(":")[2], attributes)
+        if not self._open and element.tag not in self._roots:
+            raise ToolError(f"{self._what} does not begin with the element {' or '.join(self._roots)}.")
+        self._kept += element.tag in self._wanted
+        self._open.append(element)
 
-    def close_element(self, name: str) -> None:
+    def close_element(self, _: str) -> None:
         element = self._open.pop()
-        self._end(element.name, element.text)
+        if element.tag in self._wanted:
+            self._kept -= 1
+            self._closed.append((tuple(self._open), element))
+        elif self._kept:
+            self._open[-1].append(element)
 
     def add_text(self, text: str) -> None:
         element = self._open[-1]
-        element.text += text
-        if len(element.text) > 3 * _KEPT:
-            element.text = f"{element.text[:_KEPT]}\n…\n{element.text[-_KEPT:]}"
+        whole = (element.text or "") + text
+        element.text = whole if len(whole) <= 3 * _KEPT else f"{whole[:_KEPT]}\n…\n{whole[-_KEPT:]}"
+
+    def take_closed(self) -> Iterator[tuple[Sequence[Element], Element]]:
+        """The wanted elements that closed since the last time."""
+        yield from self._closed
+        self._closed.clear()
 
     def refuse(self, *_: object) -> None:
         raise ToolError(f"{self._what} declares a document type or entities, which are never read.")

@@ -62,7 +62,7 @@ def name_tests(names: Sequence[str]) -> Selection:
 
 
 def select(
-    paths: Collection[str],
+    paths: Sequence[str],
     sources: Mapping[str, str],
     changed: Sequence[str],
     level: RiskLevel,

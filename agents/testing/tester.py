@@ -7,11 +7,12 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
-from agents.testing import absence, command_detection
+from agents.testing import absence, command_detection, coverage
 from agents.testing.execution import Dependencies, drop_frames, execute, read_ends
+from agents.testing.runners import reports
 from agents.testing.runners.python import build_environment
 from agents.testing.runners.reports import RepositoryPlace
 from agents.testing.runners.runner import (
@@ -31,8 +32,8 @@ from agents.testing.test_selection import (
     Selection,
     concerns_code,
     name_tests,
+    select,
 )
-from agents.testing.worker_reports import read_cases, read_cobertura, select_tests
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.errors import CodeAccessError, ToolError
@@ -58,8 +59,11 @@ from domain.text.redaction import redact_outgoing
 from workspace.checkout import Checkout, check_out
 from workspace.mirror import Mirror
 from workspace.sandbox.sandbox import Output
+from workspace.sandbox.worker_pool import WorkerPool
 from workspace.snapshot import Snapshot
 
+READING_SECONDS = 30.0
+"""For a worker that reads a report, or the sources to choose tests by."""
 _REPORT = 20_000_000  # bytes of one report
 _SOURCES = 50_000_000  # bytes of all Python files that are looked through for imports
 LEFT_NO_REPORT = "It left no report."
@@ -373,7 +377,7 @@ class Tester:
         await self.tell("Choosing the tests")
         sources = [path for path in paths if path.endswith(".py")]
         texts: Mapping[str, str] = await self.load_texts(head, sources) if len(sources) <= MOST_SOURCES else {}
-        return await select_tests(paths, texts, change.paths, level, self.toolbox.pool)
+        return await select_in_worker(paths, texts, change.paths, level, self.toolbox.pool)
 
     async def load_texts(self, head: str, paths: Collection[str]) -> Mapping[str, str]:
         """The contents of text files, up to a total size."""
@@ -385,6 +389,23 @@ class Tester:
             if room >= 0:
                 texts[path] = content.decode(errors="replace")
         return texts
+
+
+async def select_in_worker(
+    paths: Sequence[str],
+    sources: Mapping[str, str],
+    changed: Sequence[str],
+    level: RiskLevel,
+    pool: WorkerPool,
+    seconds: float = READING_SECONDS,
+) -> Selection:
+    """The tests to run (see :func:`agents.testing.test_selection.select`); all if the selection fails."""
+    try:
+        chosen = await pool.call(partial(select, paths, sources, changed, level), seconds)
+    except ToolError as error:
+        return Selection(runs_all=True, reason=f"All tests: which of them the change concerns is unknown. {error}")
+    known = set(paths)
+    return chosen.model_copy(update={"tests": tuple(test for test in chosen.tests if test in known)})
 
 
 class _CheckoutRunner:
@@ -500,7 +521,8 @@ class _CheckoutRunner:
             if document is None:
                 return (), LEFT_NO_REPORT if command.writes_report else ""
             place = await self._locate(command)
-            cases = await read_cases(command.report.format, document, place, self._tester.toolbox.pool)
+            job = partial(reports.parse, command.report.format, document, place)
+            cases = await self._tester.toolbox.pool.call(job, READING_SECONDS)
         except ToolError as error:
             return (), str(error)
         placed = [add_folder(case, command.folder) for case in cases]
@@ -528,7 +550,8 @@ class _CheckoutRunner:
             document = await self._checkout.result("coverage.xml", _REPORT)
             if document is not None:
                 root = str(self._checkout.code_inside)
-                self._coverage = await read_cobertura(document, root, self._paths, self._tester.toolbox.pool)
+                job = partial(coverage.parse, document, root, self._paths)
+                self._coverage = await self._tester.toolbox.pool.call(job, READING_SECONDS)
         except ToolError as error:
             return str(error)
         return ""

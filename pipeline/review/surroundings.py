@@ -5,11 +5,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from pydantic import JsonValue
-
 from agents.review.model.questions import find_withheld_lines
 from agents.review.model.related import RelatedCode, find_version_lines, list_version_files
-from agents.review.syntax import build_changes, find_related, find_wanted, outline_files
+from agents.review.syntax import build_changes, find_related_code, find_wanted, outline_files
+from agents.syntax.symbols.changes import ChangedSource
 from agents.syntax.symbols.imports import MANIFESTS
 from agents.toolbox import Toolbox
 from domain.errors import CodeAccessError
@@ -96,9 +95,9 @@ async def _load_version_lines(code: HeadCode, changed: Sequence[str]) -> tuple[R
     return find_version_lines(contents, changed)
 
 
-async def _load_related(code: HeadCode, toolbox: Toolbox, changes: list[JsonValue]) -> tuple[RelatedCode, ...]:
+async def _load_related(code: HeadCode, toolbox: Toolbox, changes: Sequence[ChangedSource]) -> tuple[RelatedCode, ...]:
     wanted = await find_wanted(changes, toolbox, code.origin)
-    changed = [str(each["path"]) for each in changes if isinstance(each, dict)]
+    changed = [each.path for each in changes]
     if not wanted:
         return ()
     try:
@@ -106,4 +105,4 @@ async def _load_related(code: HeadCode, toolbox: Toolbox, changes: list[JsonValu
     except CodeAccessError:
         return ()
     sendable = {path: text for path, text in near.holders.items() if not matches(path, code.never_send)}
-    return await find_related(changes, replace(near, holders=sendable), toolbox, code.origin)
+    return await find_related_code(changes, replace(near, holders=sendable), toolbox, code.origin)

@@ -1,8 +1,8 @@
 """A warm worker: imports its module, gives up its rights, and forks a child for each request.
 
-The worker itself never looks at a request. A request is a length, its time limit in seconds, and JSON; an answer is a
-length and JSON. Worker and child exchange both in shared memory, so that nothing of a request remains when its child is
-gone, and no child holds a pipe to Forge.
+The worker itself never looks at a request. A request is a length, its time limit in seconds, and JSON: the name of a
+job and its arguments, of the types that it says it takes. An answer is a length and JSON. Worker and child exchange
+both in shared memory, so that nothing of a request remains when its child is gone, and no child holds a pipe to Forge.
 """
 
 import contextlib
@@ -18,11 +18,13 @@ import signal
 import struct
 import sysconfig
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol, cast
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
+from pydantic_core import ArgsKwargs, to_jsonable_python
 
+from domain.errors import ToolError
 from workspace.sandbox import landlock, privileges, seccomp
 
 BOOT = (
@@ -38,10 +40,18 @@ OUT_OF_TIME = "time"
 CRASHED = "crash"
 
 
-class Jobs(Protocol):
-    """What the module of a worker offers."""
+def name_job(function: Callable[..., Any]) -> str:
+    """What Forge and a worker call a job, which is a function."""
+    return f"{function.__module__}.{function.__qualname__}"
 
-    JOBS: Mapping[str, Callable[[Any], JsonValue]]
+
+class Jobs(Protocol):
+    """What the module of a worker offers.
+
+    Bytes stand in JSON as base64, so a job takes them as ``pydantic.Base64UrlBytes``.
+    """
+
+    JOBS: Sequence[Callable[..., Any]]
 
     def prepare(self) -> None:
         """Do everything that needs files of the installation; the worker cannot reach them afterwards."""
@@ -57,6 +67,7 @@ def serve(settings_text: str) -> None:
     os.dup2(nothing, 1)
     try:
         jobs = cast(Jobs, importlib.import_module(settings["module"]))
+        ready = {name_job(job): TypeAdapter(cast(Any, job)) for job in jobs.JOBS}
         jobs.prepare()
         why_not = _give_up_rights(settings)
     except Exception as error:
@@ -65,7 +76,7 @@ def serve(settings_text: str) -> None:
     gc.collect()
     gc.freeze()
     _send(answers, {"unconfined": why_not})
-    worker = _Worker(jobs, requests, answers, settings["message"], None if why_not else seccomp.filter_for_parser())
+    worker = _Worker(ready, requests, answers, settings["message"], None if why_not else seccomp.filter_for_parser())
     while worker.serve_one():
         pass
 
@@ -118,11 +129,19 @@ def _prove() -> None:
 class _Worker:
     """The confined worker at work.
 
+    :param jobs: name → what validates its arguments and calls it.
     :param message: the longest answer in bytes.
     :param rules: an additional system call filter for its children; None if it is not confined.
     """
 
-    def __init__(self, jobs: Jobs, requests: int, answers: int, message: int, rules: bytes | None) -> None:
+    def __init__(
+        self,
+        jobs: Mapping[str, TypeAdapter[Any]],
+        requests: int,
+        answers: int,
+        message: int,
+        rules: bytes | None,
+    ) -> None:
         self._jobs = jobs
         self._requests, self._answers = requests, answers
         self._message = message
@@ -180,9 +199,13 @@ class _Worker:
     def _answer(self, message: bytes) -> dict[str, JsonValue]:
         try:
             request = json.loads(message)
-            return {"result": self._jobs.JOBS[request["job"]](request["request"])}
+            arguments = ArgsKwargs(tuple(request["args"]), request["kwargs"])
+            done = self._jobs[request["job"]].validate_python(arguments)
+            return {"result": to_jsonable_python(done)}
         except MemoryError:
             raise
+        except ToolError as error:
+            return {"problem": error.message}
         except Exception as error:
             # Only the kind, because the text of an exception may quote its input.
             return {"error": type(error).__name__}

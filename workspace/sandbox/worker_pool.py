@@ -11,19 +11,23 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self, TypeVar, cast, get_type_hints
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic_core import to_jsonable_python
 
 from domain.errors import ToolError
 from workspace.safe_copy import temporary_folder
 from workspace.sandbox.accounts import find_account
 from workspace.sandbox.processes import TICKS, measure_ticks
 from workspace.sandbox.sandbox import LANDLOCK, LIMITS
-from workspace.sandbox.worker import ANSWER, BOOT, OUT_OF_TIME, PATIENCE, REQUEST
+from workspace.sandbox.worker import ANSWER, BOOT, OUT_OF_TIME, PATIENCE, REQUEST, name_job
+
+Result = TypeVar("Result")
 
 _MEGABYTE = 1 << 20
 REST = 60.0
@@ -130,13 +134,23 @@ class WorkerPool:
             self._run(self._start_again())
         self._plan_rest()
 
-    async def call(self, job: str, request: JsonValue, seconds: float) -> JsonValue:
+    async def call(self, job: partial[Result], seconds: float) -> Result:
         """Have a worker do a job.
 
+        :param job: a function of ``JOBS`` of the workers' module, with its arguments.
         :param seconds: limit of processor time; the wall clock ends only what waits, much later.
-        :raises ToolError: it took too long, the worker died, or the job failed.
+        :returns: what it says it returns: nobody trusts what has read the code of others.
+        :raises ToolError: it took too long, the worker died, or the job failed; also if the job raises one itself.
         """
-        message = json.dumps({"job": job, "request": request}).encode()
+        asked = {"job": name_job(job.func), "args": job.args, "kwargs": job.keywords}
+        message = json.dumps(to_jsonable_python(asked, bytes_mode="base64")).encode()
+        answer = await self._exchange(message, seconds)
+        try:
+            return _read_result(job.func).validate_python(answer)
+        except ValidationError:
+            raise ToolError("A worker answered in a form that was not expected.") from None
+
+    async def _exchange(self, message: bytes, seconds: float) -> JsonValue:
         if len(message) > self._limits.message:
             raise ToolError("The input was too large for one piece.")
         if self._resting == self.size or self._waiting >= _QUEUE:
@@ -163,6 +177,8 @@ class WorkerPool:
             self._plan_rest()
         if "ended" in answer:
             raise _timeout_error(seconds) if answer["ended"] == OUT_OF_TIME else _crash_error()
+        if "problem" in answer:
+            raise ToolError(str(answer["problem"])[:500])
         if "error" in answer:
             raise ToolError(f"It failed: {str(answer['error'])[:200]}.")
         return answer.get("result")
@@ -313,6 +329,11 @@ class _Worker:
         with contextlib.suppress(RuntimeError, OSError):
             await self._process.stdout.read()
         await self._process.wait()
+
+
+@cache
+def _read_result(job: Callable[..., Result]) -> TypeAdapter[Result]:
+    return TypeAdapter(get_type_hints(job, include_extras=True)["return"])
 
 
 def _timeout_error(seconds: float) -> ToolError:

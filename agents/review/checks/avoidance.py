@@ -3,10 +3,9 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from functools import partial
 
-from pydantic import JsonValue
-
+from agents.review.avoidance import find_avoidance
 from agents.review.checks.inputs import ToolReport, is_machine_made
 from agents.review.checks.results import ToolExecution
 from agents.toolbox import Toolbox
@@ -158,9 +157,8 @@ async def detect(change: Change, versions: Mapping[str, FileVersions], toolbox: 
 async def detect_in_pairs(pairs: Sequence[VersionPair], toolbox: Toolbox) -> Detection:
     """The same of files whose versions are at hand."""
     files = [pair for pair in pairs if _is_read(pair)]
-    answers, problem = await toolbox.ask_workers("avoidance", files, _build_request, lambda pair: pair.path)
-    found = [Avoidance.model_validate(each) for _, answer in answers for each in cast(list[Any], answer)]
-    return Detection(tuple(found), len(files), problem)
+    answers, problem = await toolbox.run_jobs(files, _compare, lambda pair: pair.path)
+    return Detection(tuple(each for _, found in answers for each in found), len(files), problem)
 
 
 def _is_read(pair: VersionPair) -> bool:
@@ -168,10 +166,6 @@ def _is_read(pair: VersionPair) -> bool:
     return pair.head is not None and is_small and not is_machine_made(pair.path)
 
 
-def _build_request(pair: VersionPair) -> dict[str, JsonValue]:
-    return {
-        "base_path": pair.old_path,
-        "head_path": pair.path,
-        "base": None if pair.base is None else pair.base.decode(errors="replace"),
-        "head": None if pair.head is None else pair.head.decode(errors="replace"),
-    }
+def _compare(pair: VersionPair) -> partial[list[Avoidance]]:
+    base, head = (None if each is None else each.decode(errors="replace") for each in (pair.base, pair.head))
+    return partial(find_avoidance, pair.path, pair.old_path, base, head)

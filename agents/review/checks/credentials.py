@@ -6,12 +6,10 @@ They are found in a warm worker. No message ever quotes one.
 import asyncio
 from collections.abc import Container, Sequence
 from functools import partial
-from typing import Any, cast
-
-from pydantic import JsonValue
 
 from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport, build_security_finding
+from agents.review.checks.secrets import AddedText, SecretHit, scan_all
 from agents.review.layers import CheckedChange
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
@@ -49,6 +47,8 @@ NAMES = {shape.rule: _with_article(shape.kind) for shape in reversed(SHAPES) if 
 }
 """Kind of credential → its common name."""
 
+_Scan = partial[list[tuple[str, SecretHit]]]
+
 MAX_TRANSIENT = 200
 _PIECE = 200_000
 # Known formats and key material are certain; the others are guesses from a name or a place.
@@ -60,15 +60,15 @@ async def check(files: Sequence[CheckedFile], toolbox: Toolbox) -> ToolReport:
     """Scan the added lines of all files."""
     changed = [file for file in files if file.change.added_lines]
     pieces = list(_group_files(changed))
-    answers, problem = await toolbox.ask_workers("secrets", pieces, _request, lambda piece: piece[0].path)
-    hits = [hit for _, answer in answers for hit in cast(list[dict[str, Any]], answer)]
+    answers, problem = await toolbox.run_jobs(pieces, _scan, lambda piece: piece[0].path)
+    hits = [hit for _, found in answers for hit in found]
     findings = await asyncio.to_thread(_findings, hits[:MOST_TAKEN_IN])
     problems = [*filter(None, [problem]), *([TOO_MANY] if len(hits) > MOST_TAKEN_IN else [])]
     return ToolReport(head=findings, files=len(changed), problem=" ".join(problems) or None)
 
 
-def _findings(hits: Sequence[dict[str, Any]]) -> tuple[RawFinding, ...]:
-    return tuple(_finding(hit["path"], hit["kind"], hit["line"], hit["mark"]) for hit in hits)
+def _findings(hits: Sequence[tuple[str, SecretHit]]) -> tuple[RawFinding, ...]:
+    return tuple(_finding(path, hit.kind, hit.line, hit.mark) for path, hit in hits)
 
 
 async def check_transient_commits(
@@ -78,29 +78,27 @@ async def check_transient_commits(
 
     :param known_forms: only those of a known form.
     """
-    request = partial(_request_transient, known_forms=known_forms)
-    answers, problem = await toolbox.ask_workers("secrets", files, request, lambda file: file.path)
+    job = partial(_scan_transient, known_forms=known_forms)
+    answers, problem = await toolbox.run_jobs(files, job, lambda file: file.path)
     return await asyncio.to_thread(_report_transient, answers, problem)
 
 
 def _report_transient(
-    answers: Sequence[tuple[TransientFile, JsonValue]], problem: str | None
+    answers: Sequence[tuple[TransientFile, Sequence[tuple[str, SecretHit]]]], problem: str | None
 ) -> tuple[tuple[Finding, ...], str | None]:
     findings: list[Finding] = []
-    for file, answer in answers:
-        found = _findings(cast(list[dict[str, Any]], answer)[:MOST_TAKEN_IN])
-        findings += add_fingerprints(found, {file.path: file.lines})
+    for file, hits in answers:
+        findings += add_fingerprints(_findings(hits[:MOST_TAKEN_IN]), {file.path: file.lines})
     if len(findings) <= MAX_TRANSIENT:
         return tuple(findings), problem
     too_many = f"{len(findings):,} credentials were added and removed again; {MAX_TRANSIENT} of them are listed."
     return tuple(findings[:MAX_TRANSIENT]), " ".join([*filter(None, [problem]), too_many])
 
 
-def _request_transient(file: TransientFile, *, known_forms: bool) -> JsonValue:
-    added: list[JsonValue] = [[line, file.lines[line - 1]] for line in file.added]
+def _scan_transient(file: TransientFile, *, known_forms: bool) -> _Scan:
+    added = [(line, file.lines[line - 1]) for line in file.added]
     headers = _find_key_headers(file.lines, file.added)
-    known: list[JsonValue] = list(file.known)
-    return [{"path": file.path, "added": added, "removed": known, "headers": headers, "known_forms": known_forms}]
+    return partial(scan_all, [AddedText(file.path, added, file.known, headers, known_forms)])
 
 
 def _group_files(files: Sequence[CheckedFile]) -> list[list[CheckedFile]]:
@@ -117,24 +115,19 @@ def _group_files(files: Sequence[CheckedFile]) -> list[list[CheckedFile]]:
     return groups
 
 
-def _request(piece: Sequence[CheckedFile]) -> JsonValue:
-    return [
-        {
-            "path": file.path,
-            "added": [[line, text] for line, text in file.change.added_lines.items()],
-            "removed": [
-                text for hunk in file.change.hunks for old, new, text in hunk.number_lines() if old and new is None
-            ],
-            "headers": _find_key_headers(file.head_lines, file.change.added_lines),
-            "known_forms": False,
-        }
-        for file in piece
-    ]
+def _scan(piece: Sequence[CheckedFile]) -> _Scan:
+    return partial(scan_all, [_read_added(file) for file in piece])
 
 
-def _find_key_headers(lines: Sequence[str], added: Container[int]) -> list[JsonValue]:
+def _read_added(file: CheckedFile) -> AddedText:
+    added = file.change.added_lines
+    removed = [text for hunk in file.change.hunks for old, new, text in hunk.number_lines() if old and new is None]
+    return AddedText(file.path, list(added.items()), removed, _find_key_headers(file.head_lines, added))
+
+
+def _find_key_headers(lines: Sequence[str], added: Container[int]) -> list[tuple[int, str]]:
     """Unchanged headers of private keys; the key below may have been replaced."""
-    return [[line, text] for line, text in enumerate(lines, 1) if "PRIVATE KEY-----" in text and line not in added]
+    return [(line, text) for line, text in enumerate(lines, 1) if "PRIVATE KEY-----" in text and line not in added]
 
 
 def _finding(path: str, kind: str, line: int, mark: str) -> RawFinding:

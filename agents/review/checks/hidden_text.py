@@ -4,9 +4,6 @@ import asyncio
 import re
 from collections.abc import Collection, Iterator, Sequence, Set
 from functools import partial
-from typing import Any, cast
-
-from pydantic import JsonValue
 
 from agents.review.checks.inputs import (
     MOST_TAKEN_IN,
@@ -16,6 +13,7 @@ from agents.review.checks.inputs import (
     build_security_finding,
     is_test_or_document,
 )
+from agents.syntax.hidden_text import find_hidden_text
 from agents.toolbox import Toolbox
 from domain.paths import holds_prose, is_document, runs_as_text
 from domain.review.changes import Change, ChangeStatus, FileChange
@@ -86,8 +84,8 @@ async def check(files: Sequence[CheckedFile], changed: Sequence[CheckedFile], to
 
     :param changed: all of the change, whose words others may be taken for.
     """
-    request = partial(_request, others=await asyncio.to_thread(_find_doubles, files, changed))
-    answers, problem = await toolbox.ask_workers("hidden text", files, request, lambda file: file.path)
+    job = partial(_look_at, others=await asyncio.to_thread(_find_doubles, files, changed))
+    answers, problem = await toolbox.run_jobs(files, job, lambda file: file.path)
     return await asyncio.to_thread(_report, answers, len(files), problem)
 
 
@@ -98,29 +96,31 @@ def _find_doubles(files: Sequence[CheckedFile], changed: Sequence[CheckedFile]) 
     return {word for text in texts for word in wanted & read_words(text).ascii}
 
 
-def _request(file: CheckedFile, others: Set[str]) -> JsonValue:
+def _look_at(file: CheckedFile, others: Set[str]) -> partial[list[tuple[int, HiddenText]]]:
     added = file.change.added_lines
     is_whole = len(file.head) <= _LARGEST
     lines = file.head_lines
     text = file.head_text if is_whole else "\n".join(line if n in added else "" for n, line in enumerate(lines, 1))
-    known: list[JsonValue] = [*sorted(others & list_plain(added.values()))]
-    return {"path": file.path, "text": text, "added": [*added], "is_whole": is_whole, "others": known}
+    known = others & list_plain(added.values())
+    return partial(find_hidden_text, file.path, text, list(added), is_whole=is_whole, others=known)
 
 
-def _report(answers: Sequence[tuple[CheckedFile, JsonValue]], files: int, problem: str | None) -> ToolReport:
-    found = [_build(file.path, place) for file, answer in answers for place in cast(list[dict[str, Any]], answer)]
+def _report(
+    answers: Sequence[tuple[CheckedFile, Sequence[tuple[int, HiddenText]]]], files: int, problem: str | None
+) -> ToolReport:
+    found = [_build(file.path, line, hidden) for file, answer in answers for line, hidden in answer]
     problems = [*filter(None, [problem]), *([TOO_MANY] if len(found) > MOST_TAKEN_IN else [])]
     return ToolReport(tuple(found[:MOST_TAKEN_IN]), files=files, problem=" ".join(problems) or None)
 
 
-def _build(path: str, place: dict[str, Any]) -> RawFinding:
-    kind = Deception(place["kind"])
+def _build(path: str, line: int, hidden: HiddenText) -> RawFinding:
+    kind = hidden.kind
     is_of_people = is_document(path) or holds_prose(path)
     is_mild = is_test_or_document(path) and not is_document(path)  # tests of such text hold it on purpose
     is_mild = is_mild or kind is Deception.terminal or (kind is Deception.control and is_of_people)
     severity = Severity.warning if is_mild else Severity.error
-    message = _MESSAGES[kind].format(codes=place["codes"], text=strip_invisible(place["text"])[:_LONGEST_NAME])
-    return build_security_finding(f"hidden-text/{kind.value}", severity, path, place["line"], message, help_url=_HELP)
+    message = _MESSAGES[kind].format(codes=hidden.codes, text=strip_invisible(hidden.text)[:_LONGEST_NAME])
+    return build_security_finding(f"hidden-text/{kind.value}", severity, path, line, message, help_url=_HELP)
 
 
 def list_doubles(change: Change) -> tuple[str, ...]:

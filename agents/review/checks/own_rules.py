@@ -7,17 +7,14 @@ Pipfiles.
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
-
-from pydantic import JsonValue
+from typing import TypeVar
 
 from agents.review.checks import patterns
 from agents.review.checks.copies import is_text
-from agents.review.checks.dangers.rules import BY_RULE, find_grammar
+from agents.review.checks.dangers import rules
+from agents.review.checks.dangers.rules import DangerHit, find_grammar
 from agents.review.checks.dangers.statements import ADVICE
 from agents.review.checks.inputs import (
-    BASE,
-    HEAD,
     MOST_TAKEN_IN,
     TOO_MANY,
     CheckedFile,
@@ -26,16 +23,14 @@ from agents.review.checks.inputs import (
     is_machine_made,
     is_test_or_document,
 )
-from agents.review.checks.patterns import detect_kind
+from agents.review.checks.patterns import PatternHit, detect_kind
 from agents.review.checks.ruff_security import is_silenced
-from agents.review.checks.rule_texts import Danger, rate
+from agents.review.checks.rule_texts import rate
 from agents.toolbox import Toolbox
 from domain.review.findings import RawFinding
 
 _LARGEST = 500_000  # bytes
-_Hit = dict[str, Any]
-_Build = Callable[[CheckedFile, Sequence[str], _Hit], RawFinding | None]
-"""From a file, its lines on the side of a hit, and the hit to its finding."""
+_Match = TypeVar("_Match")
 
 
 def is_script(file: CheckedFile) -> bool:
@@ -45,9 +40,12 @@ def is_script(file: CheckedFile) -> bool:
 
 async def check_scripts(files: Sequence[CheckedFile], toolbox: Toolbox) -> ToolReport:
     """Match the patterns on both versions of all files."""
-    request = partial(_request, "kind", lambda file: detect_kind(file.path, file.head[:100]))
-    answers, problem = await toolbox.ask_workers("patterns", files, request, lambda file: file.path)
+    answers, problem = await toolbox.run_jobs(files, _match_patterns, lambda file: file.path)
     return await asyncio.to_thread(_report, answers, len(files), problem, _build_of_pattern)
+
+
+def _match_patterns(file: CheckedFile) -> partial[tuple[list[PatternHit], list[PatternHit]]]:
+    return partial(patterns.scan_both, detect_kind(file.path, file.head[:100]), *_read_sides(file))
 
 
 def has_rules(file: CheckedFile) -> bool:
@@ -66,50 +64,54 @@ async def check_programs(files: Sequence[CheckedFile], toolbox: Toolbox, *, heed
 
     :param heeding: whether comments that silence bandit count.
     """
-    request = partial(_request, "grammar", lambda file: find_grammar(file.path))
-    answers, problem = await toolbox.ask_workers("dangers", files, request, lambda file: file.path)
+    answers, problem = await toolbox.run_jobs(files, _match_rules, lambda file: file.path)
     return await asyncio.to_thread(_report, answers, len(files), problem, partial(_build_of_rule, heeding=heeding))
 
 
-def _request(key: str, choose: Callable[[CheckedFile], str | None], file: CheckedFile) -> JsonValue:
+def _match_rules(file: CheckedFile) -> partial[tuple[list[DangerHit], list[DangerHit]]]:
+    return partial(rules.scan_both, find_grammar(file.path), *_read_sides(file))
+
+
+def _read_sides(file: CheckedFile) -> tuple[str, str | None]:
     has_base = file.base is not None and len(file.base) <= _LARGEST
-    return {key: choose(file), HEAD: file.head_text, BASE: "\n".join(file.base_lines) if has_base else None}
+    return file.head_text, "\n".join(file.base_lines) if has_base else None
 
 
 def _report(
-    answers: Sequence[tuple[CheckedFile, JsonValue]], files: int, problem: str | None, build: _Build
+    answers: Sequence[tuple[CheckedFile, tuple[Sequence[_Match], Sequence[_Match]]]],
+    files: int,
+    problem: str | None,
+    build: Callable[[CheckedFile, Sequence[str], _Match], RawFinding | None],
 ) -> ToolReport:
-    sides: dict[str, list[RawFinding]] = {HEAD: [], BASE: []}
-    for file, answer in answers:
-        for side, hits in cast(dict[str, list[_Hit]], answer).items():
-            lines = file.head_lines if side == HEAD else file.base_lines
-            sides[side] += [found for hit in hits if (found := build(file, lines, hit)) is not None]
-        if max(map(len, sides.values())) > MOST_TAKEN_IN:
+    head, base = list[RawFinding](), list[RawFinding]()
+    for file, (now, before) in answers:
+        head += [found for hit in now if (found := build(file, file.head_lines, hit)) is not None]
+        base += [found for hit in before if (found := build(file, file.base_lines, hit)) is not None]
+        if max(len(head), len(base)) > MOST_TAKEN_IN:
             problem = " ".join([*filter(None, [problem]), TOO_MANY])
             break
-    head, base = (tuple(sides[side][:MOST_TAKEN_IN]) for side in (HEAD, BASE))
-    return ToolReport(head, base, files=files, problem=problem)
+    return ToolReport(tuple(head[:MOST_TAKEN_IN]), tuple(base[:MOST_TAKEN_IN]), files=files, problem=problem)
 
 
-def _build_of_pattern(file: CheckedFile, lines: Sequence[str], hit: _Hit) -> RawFinding:
+def _build_of_pattern(file: CheckedFile, lines: Sequence[str], hit: PatternHit) -> RawFinding:
     del lines
-    found = patterns.BY_RULE[hit["rule"]]
-    severity, line, url = rate(found.danger), hit["line"], found.help_url
+    found = patterns.BY_RULE[hit.rule]
+    severity, line, url = rate(found.danger), hit.line, found.help_url
     return build_security_finding(found.rule, severity, file.path, line, found.message, confidence=0.85, help_url=url)
 
 
-def _build_of_rule(file: CheckedFile, lines: Sequence[str], hit: _Hit, *, heeding: bool) -> RawFinding | None:
-    rule, danger = BY_RULE[hit["rule"]], Danger[hit["danger"]]
-    first, last = min(int(hit["line"]), len(lines)), int(hit["end_line"])
+def _build_of_rule(file: CheckedFile, lines: Sequence[str], hit: DangerHit, *, heeding: bool) -> RawFinding | None:
+    rule = rules.BY_RULE[hit.rule]
+    first, last = min(hit.line, len(lines)), hit.end_line
     silenced_by = rule.metadata.silenced_by
-    if heeding and silenced_by and is_silenced(silenced_by, lines[hit["line"] - 1 : last]):
+    if heeding and silenced_by and is_silenced(silenced_by, lines[hit.line - 1 : last]):
         return None
     return build_security_finding(
         rule.id,
-        rate(danger),
+        rate(hit.danger),
         file.path,
         first,
-        ADVICE.get(danger, rule.message),
+        ADVICE.get(hit.danger, rule.message),
         end_line=min(max(last, first), first + 20, len(lines)),
         confidence=0.8,
     )

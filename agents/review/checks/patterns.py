@@ -358,6 +358,12 @@ def scan(kind: Kind, text: str) -> list[PatternHit]:
     return sorted(hits, key=lambda hit: (hit.line, hit.rule))
 
 
+def scan_both(kind: Kind, head: str, base: str | None) -> tuple[list[PatternHit], list[PatternHit]]:
+    """All matches in a file at head and, if there are any and it was there, at the merge base."""
+    found = scan(kind, head)
+    return found, scan(kind, base) if found and base is not None else []
+
+
 def _join_continuations(text: str) -> Iterator[LogicalLine]:
     number, parts, starts = 0, "", [0]
     first = 1

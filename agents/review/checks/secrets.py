@@ -11,9 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from detect_secrets.filters import heuristic
-from detect_secrets.plugins.jwt import JwtTokenDetector
-
 from agents.review.checks.inputs import is_code, is_machine_made, is_test_or_document, lists_addresses
 from domain.paths import is_document
 from domain.text.credential_shapes import SHAPES, CredentialShape
@@ -33,6 +30,17 @@ class SecretHit:
     mark: str
 
 
+@dataclass(frozen=True)
+class AddedText:
+    """What a change adds to one file: what :func:`scan` is told."""
+
+    path: str
+    added: Sequence[tuple[int, str]]
+    removed: Sequence[str]
+    headers: Sequence[tuple[int, str]]
+    known_forms: bool = False
+
+
 FORMATS = tuple(shape for shape in SHAPES if shape.rule)
 """The credentials that are recognised by their shape: every shape with a rule."""
 _WINDOW, _OVERLAP = 5000, 500
@@ -46,6 +54,15 @@ _UNNAMED_HOST = re.compile(r"^[\w-]+$|\.(local|test|example|invalid|internal)$|^
 """Hosts of examples, and those that only a network of one's own knows, where passwords are mostly made up."""
 _KEY_BEGIN = re.compile(r"-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----")
 _KEY_BODY = re.compile(r"[A-Za-z0-9+/=]{40,}")
+
+
+def scan_all(files: Sequence[AddedText]) -> list[tuple[str, SecretHit]]:
+    """Credentials in the added lines of some files, with the paths."""
+    return [
+        (file.path, hit)
+        for file in files
+        for hit in scan(file.path, file.added, file.removed, file.headers, known_forms=file.known_forms)
+    ]
 
 
 def scan(
@@ -122,10 +139,16 @@ def _matches(shape: CredentialShape, piece: str) -> Iterator[str]:
         value = shape.extract(match)
         if not value or not shape.exact.match(value):
             continue
-        if shape.rule == "jwt" and (value.count(".") < 2 or not JwtTokenDetector.is_formally_valid(value)):
+        if shape.rule == "jwt" and (value.count(".") < 2 or not _is_json_web_token(value)):
             continue
         if _looks_random(value):
             yield value
+
+
+def _is_json_web_token(value: str) -> bool:
+    from detect_secrets.plugins.jwt import JwtTokenDetector  # large: only the workers load it
+
+    return JwtTokenDetector.is_formally_valid(value)
 
 
 def _looks_random(value: str) -> bool:
@@ -200,6 +223,8 @@ def _find_by_place(path: str, added: Sequence[tuple[int, str]]) -> Iterator[tupl
 
 
 def _is_made_up(value: str) -> bool:
+    from detect_secrets.filters import heuristic  # large: only the workers load it
+
     return (
         heuristic.is_potential_uuid(value)
         or heuristic.is_sequential_string(value)

@@ -3,14 +3,12 @@
 import asyncio
 import re
 from collections.abc import Sequence
-from typing import Any, cast
-
-from pydantic import JsonValue
+from functools import partial
 
 from agents.review.checks.copies import is_text
 from agents.review.checks.inputs import CheckedFile, ToolReport, is_machine_made, is_test_or_document
 from agents.review.checks.rule_texts import build_message
-from agents.syntax.validity import find_format, find_grammar
+from agents.syntax.validity import SyntaxFault, find_format, find_grammar, find_new_fault
 from agents.toolbox import Toolbox
 from domain.review.findings import Category, Layer, RawFinding, Severity
 
@@ -50,35 +48,26 @@ def is_for(file: CheckedFile) -> bool:
 
 async def check(files: Sequence[CheckedFile], toolbox: Toolbox) -> ToolReport:
     """Parse the head of all files, and the merge base of those that cannot be parsed."""
-    answers, problem = await toolbox.ask_workers("syntax", files, _request, lambda file: file.path)
+    answers, problem = await toolbox.run_jobs(files, _find_new_fault, lambda file: file.path)
     return await asyncio.to_thread(_report, answers, len(files), problem)
 
 
-def _request(file: CheckedFile) -> JsonValue:
+def _find_new_fault(file: CheckedFile) -> partial[SyntaxFault | None]:
     usable = file.base is not None and len(file.base) <= _LARGEST
-    return {
-        "format": find_format(file.path),
-        "grammar": find_grammar(file.path),
-        "head": file.head_text,
-        "base": "\n".join(file.base_lines) if usable else None,
-        "changed": [*file.change.changed_lines],
-    }
+    base = "\n".join(file.base_lines) if usable else None
+    return partial(find_new_fault, file.path, base, file.head_text, file.change.changed_lines)
 
 
-def _report(answers: Sequence[tuple[CheckedFile, JsonValue]], files: int, problem: str | None) -> ToolReport:
-    found = [
-        _build(file, cast(dict[str, Any], answer)["fault"])
-        for file, answer in answers
-        if cast(dict[str, Any], answer)["fault"] is not None
-    ]
+def _report(answers: Sequence[tuple[CheckedFile, SyntaxFault | None]], files: int, problem: str | None) -> ToolReport:
+    found = [_build(file, fault) for file, fault in answers if fault is not None]
     return ToolReport(tuple(found), files=files, problem=problem)
 
 
-def _build(file: CheckedFile, fault: dict[str, Any]) -> RawFinding:
+def _build(file: CheckedFile, fault: SyntaxFault) -> RawFinding:
     language = find_format(file.path) or find_grammar(file.path) or ""
     is_of_old_php = language == "php" and _OF_OLD_PHP.search(file.head_text) is not None
     is_doubted = language in _DOUBTED or is_of_old_php or is_test_or_document(file.path)
-    line = min(max(int(fault["line"]), 1), len(file.head_lines))
+    line = min(max(fault.line, 1), len(file.head_lines))
     return RawFinding(
         rule=SYNTAX,
         category=Category.correctness,
@@ -88,7 +77,7 @@ def _build(file: CheckedFile, fault: dict[str, Any]) -> RawFinding:
         line=line,
         end_line=line,
         message=build_message(
-            SYNTAX, f"Syntax error in {_NAMES[language]}{_OLD if is_of_old_php else ''}: {fault['text']}"
+            SYNTAX, f"Syntax error in {_NAMES[language]}{_OLD if is_of_old_php else ''}: {fault.text}"
         ),
         layer=Layer.static,
     )

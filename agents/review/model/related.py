@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import Any
 
 from agents.llm.prices import estimate
 from agents.review.checks.inputs import is_test_or_document
@@ -52,11 +51,6 @@ class RelatedCode:
     why: str
     start: int
     lines: tuple[str, ...]
-
-    @classmethod
-    def from_json(cls, value: Any) -> "RelatedCode":
-        """What a worker answered."""
-        return cls(value["of"], value["path"], value["why"], value["start"], tuple(value["lines"]))
 
 
 _LONGEST = 100  # characters of a line

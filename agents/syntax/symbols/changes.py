@@ -1,7 +1,7 @@
 """Finds the definitions that a change touches, and the calls on its lines."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -171,7 +171,7 @@ def _list_touched(definitions: Sequence[NamePlace], lines: Sequence[int]) -> Ite
             yield each
 
 
-def list_wanted(files: Collection[ChangedSource]) -> list[tuple[str, ...]]:
+def list_wanted(files: Sequence[ChangedSource]) -> list[tuple[str, ...]]:
     """What to look for in other files: each is some words that must all be in a file's path or text."""
     found: dict[tuple[str, ...], None] = {}
     for file in files:

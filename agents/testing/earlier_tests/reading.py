@@ -1,11 +1,10 @@
 """Reads what a comparison needs of two commits: their files, the tests in them, and what the program has no more."""
 
 from collections.abc import Collection, Iterable, Mapping
-
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from functools import partial
 
 from agents.syntax.languages import find_language
-from agents.syntax.tests import TestText
+from agents.syntax.tests import find_all
 from agents.testing.earlier_tests.choice import Entry, is_of_tests, is_script
 from agents.testing.earlier_tests.outcomes import SharedChange
 from agents.testing.earlier_tests.texts import Version, list_versions
@@ -19,7 +18,6 @@ from workspace.snapshot import Snapshot
 _MOST_FILES = 400  # that are read of one commit for one purpose
 _TOGETHER = 20  # files that a worker parses at once
 _SECONDS = 30.0
-_FOUND = TypeAdapter(list[list[TestText]])
 
 
 class Reader:
@@ -58,10 +56,10 @@ class Reader:
         found: dict[str, list[Version]] = {}
         for start in range(0, len(known), _TOGETHER):
             part = known[start : start + _TOGETHER]
-            request: JsonValue = [{"text": texts[path], "language": language} for path, language in part]
+            job = partial(find_all, [(texts[path], language) for path, language in part])
             try:
-                answers = _FOUND.validate_python(await self._toolbox.pool.call("tests", request, _SECONDS))
-            except (ToolError, ValidationError):
+                answers = await self._toolbox.pool.call(job, _SECONDS)
+            except ToolError:
                 continue
             for (path, _), tests in zip(part, answers, strict=False):
                 found[path] = list_versions(path, texts[path], tests)

@@ -4,16 +4,16 @@ A file that could not be loaded is a case of its own, whose id is its path.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Base64UrlBytes, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from agents.testing import junit
-from agents.testing.junit import join_names, keep_ends, parse_xml, to_one_line, to_repository_path
+from agents.testing.junit import join_names, keep_ends, read_xml, to_one_line, to_repository_path
 from agents.testing.runners.printed import Ended, read_ava, read_cargo, read_go, read_ruby, read_tap
 from agents.testing.runners.runner import ReportFormat
 from domain.errors import ToolError
@@ -34,12 +34,14 @@ _TRX_OUTCOMES = {"Passed": CaseOutcome.passed, "Failed": CaseOutcome.failed, "Er
 
 def read_trx(document: bytes) -> Iterator[Ended]:
     """The tests of .NET; the class of each is named apart from how it ended."""
-    report = _Report()
-    parse_xml(document, "The report of dotnet", report.start, report.end)
-    for result in report.results:
-        group = report.classes.get(result.get("testId", ""), "").partition(",")[0]
+    found = read_xml(document, "The report of dotnet", ("TestRun",), {"UnitTestResult", "UnitTest"})
+    elements = [each for _, each in found]
+    units = [each for each in elements if each.tag == "UnitTest"]
+    classes = {each.get("id", ""): method.get("className", "") for each in units for method in each.iter("TestMethod")}
+    for result in (each for each in elements if each.tag == "UnitTestResult"):
+        group = classes.get(result.get("testId", ""), "").partition(",")[0]
         name = result.get("testName", "").removeprefix(f"{group}.")
-        message, trace = result.get("Message", ""), result.get("StackTrace", "")
+        message, trace = (next((each.text or "" for each in result.iter(tag)), "") for tag in ("Message", "StackTrace"))
         outcome = _TRX_OUTCOMES.get(result.get("outcome", ""), CaseOutcome.skipped)
         at = re.search(r":line (\d{1,8})", trace)
         yield Ended("", (group, name), outcome, int(at[1]) if at else None, message, f"{message}\n{trace}".strip())
@@ -112,15 +114,19 @@ class RepositoryPlace:
     """
 
     root: str
-    paths: Collection[str] = ()
+    paths: Sequence[str] = ()
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def parse(form: ReportFormat, document: bytes, place: RepositoryPlace) -> tuple[TestCase, ...]:
+def parse(
+    form: ReportFormat, document: Base64UrlBytes, place: RepositoryPlace
+) -> Annotated[tuple[TestCase, ...], Field(max_length=junit.MOST_CASES)]:
     """The tests of a report, each once, in its order.
 
+    :param document: its bytes, of any encoding.
     :raises ToolError: it is not of this form, or is too large.
     """
+    junit.check_size(document, "The report of the tests")
     if form == "junit":
         return keep_worst(_complete(case, place) for case in junit.parse(document, place.root))
     return keep_worst(_bound(_READERS[form](document, place.paths, place.sources), place))
@@ -184,27 +190,6 @@ def _list_ends(group: str) -> list[str]:
     outer = re.split(r"[$+]", group)[0].replace(".", "/")
     whole = [f"{outer}.{kind}" for kind in ("java", "kt", "groovy", "scala")]
     return [*whole, *(f"{PurePosixPath(outer).name}.{kind}" for kind in ("java", "kt", "scala", "cs", "fs", "vb"))]
-
-
-class _Report:
-    """What was read so far."""
-
-    def __init__(self) -> None:
-        self.results: list[dict[str, str]] = []
-        self.classes: dict[str, str] = {}
-        self._unit = ""
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if name == "UnitTestResult":
-            self.results.append(dict(attributes))
-        elif name == "UnitTest":
-            self._unit = attributes.get("id", "")
-        elif name == "TestMethod":
-            self.classes[self._unit] = attributes.get("className", "")
-
-    def end(self, name: str, text: str) -> None:
-        if name in {"Message", "StackTrace"} and self.results:
-            self.results[-1].setdefault(name, text)
 
 
 class _Location(Value):

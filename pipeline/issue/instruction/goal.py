@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-
-from pydantic import JsonValue
+from functools import partial
 
 from agents.llm.models import ModelTier, Unusable
+from agents.syntax.validity import find_broken
 from agents.testing.reproduction.run import run_reproduction, write_again
 from domain.config.configuration import Configuration
 from domain.errors import CommitGone
@@ -247,8 +247,8 @@ class Sorting:
     async def _breaks_syntax(self, path: str, before: bytes, after: bytes) -> bool:
         """Whether a file that could be parsed cannot be parsed any more; false for a language that is not known."""
         was, becomes = (each.decode(errors="replace") for each in (before, after))
-        request: JsonValue = {"path": path, "before": was, "after": [becomes]}
-        return bool(await self.context.services.toolbox.pool.call("broken by", request, _SYNTAX_SECONDS))
+        job = partial(find_broken, path, was, [becomes])
+        return bool(await self.context.services.toolbox.pool.call(job, _SYNTAX_SECONDS))
 
 
 def _leave(finding: Finding, why: str) -> FixOutcome:

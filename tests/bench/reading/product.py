@@ -23,8 +23,7 @@ from agents.review.model.layer import (
     extract_findings,
     keep_confirmed,
 )
-from agents.review.syntax import build_outline_request, has_functions
-from agents.worker_jobs import outline
+from agents.review.syntax import build_outline, has_functions
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from domain.review.reading import Outline
@@ -112,7 +111,7 @@ async def plan_questions(
 def _outline(change: Change, versions: dict[str, FileVersions]) -> dict[str, Outline]:
     """The outlines of all files, made here instead of in a worker."""
     files = [file for file in list_checked_files(change, versions) if has_functions(file)]
-    return {file.path: Outline.model_validate(outline(build_outline_request(file))) for file in files}
+    return {file.path: build_outline(file)() for file in files}
 
 
 def _wrap(key: str, schema: type[BaseModel], report: Any) -> ModelAnswer:

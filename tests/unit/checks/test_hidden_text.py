@@ -208,7 +208,7 @@ HONEST = [
 
 def look_at(path: str, text: str) -> object:
     added = list(range(1, text.count("\n") + 2))
-    return find_hidden_text({"path": path, "text": text, "added": added})
+    return find_hidden_text(path, text, added)
 
 
 def judge(path: str, text: str) -> set[str]:

@@ -72,7 +72,7 @@ HONEST = [
 
 def look_at(path: str, text: str, others: Sequence[str] = ()) -> object:
     added = list(range(1, text.count("\n") + 2))
-    return find_hidden_text({"path": path, "text": text, "added": added, "others": others})
+    return find_hidden_text(path, text, added, others=frozenset(others))
 
 
 def judge(path: str, text: str) -> set[str]:

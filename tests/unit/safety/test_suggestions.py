@@ -70,7 +70,7 @@ def test_line_ends_stay() -> None:
     ],
 )
 def test_syntax_that_held_is_not_broken(path: str, before: str, after: str, is_broken: bool) -> None:
-    assert find_broken({"path": path, "before": before, "after": [after]}) == ([after] if is_broken else [])
+    assert find_broken(path, before, [after]) == ([after] if is_broken else [])
 
 
 FILE = b"one\r\ntwo\r\nthree\r\nfour\r\n"

@@ -1,11 +1,9 @@
 """A worker module that never becomes ready, and never rests."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from pydantic import JsonValue
-
-JOBS: Mapping[str, Callable[[Any], JsonValue]] = {}
+JOBS: Sequence[Callable[..., Any]] = ()
 
 
 def prepare() -> None:

@@ -5,16 +5,18 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import JsonValue
+from pydantic import Base64UrlBytes, JsonValue
+
+from domain.errors import ToolError
 
 _SEEN: list[str] = []
 
 
-def _describe(_: Any) -> JsonValue:
+def describe() -> dict[str, JsonValue]:
     environment: dict[str, JsonValue] = dict(os.environ)
     get_no_new_privileges = 39
     return {
@@ -27,28 +29,26 @@ def _describe(_: Any) -> JsonValue:
     }
 
 
-def _remember(text: Any) -> JsonValue:
+def remember(text: str) -> list[str]:
     """What earlier requests left behind, if this process has seen any."""
-    before: list[JsonValue] = list(_SEEN)
+    before = list(_SEEN)
     _SEEN.append(text)
     return before
 
 
-def _write(_: Any) -> JsonValue:
+def write() -> None:
     Path("/tmp/forge-pool-test-file").write_bytes(b"x" * 10)
-    return None
 
 
-def _sleep(seconds: Any) -> JsonValue:
+def sleep(seconds: float) -> None:
     time.sleep(seconds)
-    return None
 
 
-def _die(_: Any) -> JsonValue:
+def die() -> None:
     os._exit(3)
 
 
-def _babble(_: Any) -> JsonValue:
+def babble() -> None:
     """Write nonsense where answers are expected."""
     for descriptor in range(3, 32):
         try:
@@ -56,39 +56,76 @@ def _babble(_: Any) -> JsonValue:
         except OSError:
             continue
     time.sleep(60)
-    return None
 
 
-def _say(text: Any) -> JsonValue:
+def say(text: JsonValue) -> JsonValue:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
     return text
 
 
-def _fail(text: Any) -> JsonValue:
+def reverse(data: Base64UrlBytes) -> list[int]:
+    return list(reversed(data))
+
+
+def lie() -> list[int]:
+    """Answer something else than it says."""
+    text: Any = "secret-text"
+    return text
+
+
+def refuse(text: str) -> None:
+    raise ToolError(text)
+
+
+def fail(text: str) -> None:
     raise ValueError(text)
 
 
-JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
-    "describe": _describe,
-    "sleep": _sleep,
-    "fill": lambda size: len(bytearray(size)),
-    "remember": _remember,
-    "fork": lambda _: os.fork(),
-    "execute": lambda _: os.execv("/bin/true", ["true"]),
-    "connect": lambda _: socket.socket().fileno(),
-    "read": lambda path: len(Path(path).read_bytes()),
-    "list": lambda path: len(list(Path(path).iterdir())),
-    "kill": lambda pid: os.kill(pid, 0),
-    "parent": lambda _: os.kill(os.getppid(), 9),
-    "encode": lambda codec: "x".encode(codec).hex(),
-    "spin": lambda _: sum(iter(int, 1)),
-    "write": _write,
-    "die": _die,
-    "babble": _babble,
-    "say": _say,
-    "fail": _fail,
-}
+def fill(size: int) -> int:
+    return len(bytearray(size))
+
+
+def fork() -> int:
+    return os.fork()
+
+
+def execute() -> None:
+    os.execv("/bin/true", ["true"])
+
+
+def connect() -> int:
+    return socket.socket().fileno()
+
+
+def read(path: str) -> int:
+    return len(Path(path).read_bytes())
+
+
+def list_folder(path: str) -> int:
+    return len(list(Path(path).iterdir()))
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, 0)
+
+
+def kill_parent() -> None:
+    os.kill(os.getppid(), 9)
+
+
+def encode(codec: str) -> str:
+    return "x".encode(codec).hex()
+
+
+def spin() -> int:
+    return sum(iter(int, 1))
+
+
+JOBS: Sequence[Callable[..., Any]] = (
+    *(describe, remember, write, sleep, die, babble, say, reverse, lie, refuse, fail, fill, fork, execute, connect),
+    *(read, list_folder, kill, kill_parent, encode, spin),
+)
 
 
 def prepare() -> None:

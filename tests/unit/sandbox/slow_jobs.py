@@ -1,17 +1,15 @@
 """A worker module that takes many times as long to start as it does something: much of that time is others'."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from pydantic import JsonValue
 
-
-def _hello(_: Any) -> JsonValue:
+def hello() -> str:
     return "hello"
 
 
-JOBS: Mapping[str, Callable[[Any], JsonValue]] = {"hello": _hello}
+JOBS: Sequence[Callable[..., Any]] = (hello,)
 
 
 def prepare() -> None:

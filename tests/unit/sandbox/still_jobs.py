@@ -1,12 +1,10 @@
 """A worker module that never becomes ready, and does nothing meanwhile."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from pydantic import JsonValue
-
-JOBS: Mapping[str, Callable[[Any], JsonValue]] = {}
+JOBS: Sequence[Callable[..., Any]] = ()
 
 
 def prepare() -> None:

@@ -31,9 +31,9 @@ def test_functions_are_counted_where_they_are_listed() -> None:
 
 def test_the_source_under_which_the_file_is_there_counts() -> None:
     document = cobertura(FILE).replace(b"<source>", b"<source>/usr/lib</source><source>/w/lib</source><source>")
-    assert [file.path for file in parse(document, "/w", {"pkg/a.py"}).files] == ["pkg/a.py"]
-    assert [file.path for file in parse(document, "/w", {"lib/pkg/a.py"}).files] == ["lib/pkg/a.py"]
-    assert not parse(document, "/w", {"b.py"}).files
+    assert [file.path for file in parse(document, "/w", ["pkg/a.py"]).files] == ["pkg/a.py"]
+    assert [file.path for file in parse(document, "/w", ["lib/pkg/a.py"]).files] == ["lib/pkg/a.py"]
+    assert not parse(document, "/w", ["b.py"]).files
 
 
 @pytest.mark.parametrize(

@@ -174,6 +174,12 @@ def scan(grammar: str, text: str) -> list[DangerHit]:
     return sorted(hits.values(), key=lambda hit: (hit.line, hit.rule))
 
 
+def scan_both(grammar: str, head: str, base: str | None) -> tuple[list[DangerHit], list[DangerHit]]:
+    """All matches in a file at head and, if there are any and it was there, at the merge base."""
+    found = scan(grammar, head)
+    return found, scan(grammar, base) if found and base is not None else []
+
+
 def _match(root: SgNode, grammar: str) -> Iterator[DangerHit]:
     for rule in TABLE:
         if grammar not in rule.grammars:

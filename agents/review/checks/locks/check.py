@@ -4,13 +4,12 @@ import asyncio
 import posixpath
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 
-from pydantic import JsonValue
-
 from agents.review.checks.inputs import ToolReport, build_security_finding
-from agents.review.checks.locks.comparison import LockDifference, LockFault, Pair
+from agents.review.checks.locks.comparison import LockDifference, LockFault, Pair, compare
 from agents.review.checks.locks.formats import find_reader
 from agents.review.checks.locks.manifests import list_manifests
 from agents.review.checks.rule_texts import build_message, shorten
@@ -111,26 +110,19 @@ async def compare_locks(change: Change, code: Objects, toolbox: Toolbox, origin:
     head = await code.read(change.head_sha, [*seen, *hidden.values()], _LARGEST)
     there = [each for each in files if each.path in head]
 
-    manifests: dict[str, dict[str, JsonValue]] = {}
+    manifests: dict[str, dict[str, str]] = {}
 
-    def build_request(file: TouchedFile) -> JsonValue:
+    def compare_versions(file: TouchedFile) -> partial[LockDifference]:
         before = base.get(file.old_path or file.path, base.get(hidden.get(file.path, "")))
-        return {
-            "path": file.path,
-            "base": None if before is None else before.decode(errors="replace"),
-            "head": head[file.path].decode(errors="replace"),
-            "manifests": manifests.get(file.path),
-        }
+        old = None if before is None else before.decode(errors="replace")
+        return partial(compare, file.path, old, head[file.path].decode(errors="replace"), manifests.get(file.path))
 
-    async def compare(files: Sequence[TouchedFile]) -> tuple[dict[TouchedFile, LockDifference], str | None]:
-        answers, problem = await toolbox.ask_workers("lock", files, build_request, lambda file: file.path)
-        return {file: LockDifference.model_validate(answer) for file, answer in answers}, problem
-
-    compared, problem = await compare(there)
+    answers, problem = await toolbox.run_jobs(there, compare_versions, lambda file: file.path)
+    compared = dict(answers)
     if doubted := [file for file, each in compared.items() if each.depends_on_manifests]:
         manifests |= {each.path: await _read_manifests(each.path, change.head_sha, code) for each in doubted}
-        again, failed = await compare(doubted)
-        compared, problem = compared | again, problem or failed
+        again, failed = await toolbox.run_jobs(doubted, compare_versions, lambda file: file.path)
+        compared, problem = compared | dict(again), problem or failed
     differences = {file.path: each for file, each in compared.items()}
     faults = [(path, fault) for path, each in differences.items() for fault in each.faults]
     faults += [(path, _HIDES) for path, other in hidden.items() if other in head and path not in base and path in head]
@@ -139,7 +131,7 @@ async def compare_locks(change: Change, code: Objects, toolbox: Toolbox, origin:
     return ComparedLocks(seen, differences, ToolReport(found, files=read, problem=problem))
 
 
-async def _read_manifests(lock: str, commit: str, code: Objects) -> dict[str, JsonValue]:
+async def _read_manifests(lock: str, commit: str, code: Objects) -> dict[str, str]:
     """The manifests that may ask for the packages of a lock file: those beside it, and many others."""
     names = list_manifests(lock)
     texts = await code.read_matching(commit, [f"**/{name}" for name in names], _MOST_MANIFESTS)
