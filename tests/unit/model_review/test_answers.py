@@ -9,18 +9,10 @@ from agents.llm.ask import ModelAnswer, Question, ask
 from agents.llm.scripted import ScriptedModel
 from agents.prompts import load_prompt
 from agents.review.effort import EFFORTS
-from agents.review.model.answers import RULES
-from agents.review.model.layer import (
-    EarlierFinding,
-    Report,
-    Verdicts,
-    build_questions,
-    build_second_look,
-    extract_findings,
-    keep_confirmed,
-    read_earlier_verdicts,
-)
+from agents.review.model.answers import RULES, Report, extract_findings, read_earlier_verdicts
+from agents.review.model.questions import EarlierFinding, build_questions
 from agents.review.model.related import RelatedCode
+from agents.review.model.second_look import Verdicts, build_second_look, keep_confirmed
 from domain.review.avoidance import CERTAIN
 from domain.review.findings import Category, Harm, Layer, MetBy, RawFinding, Severity, grade
 from domain.review.reading import Effort
