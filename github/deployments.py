@@ -3,12 +3,12 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Literal, cast
+from typing import cast
 
 from pydantic import AwareDatetime, JsonValue
 
 from domain.errors import NotFound
-from domain.github.checks import TASK, HostDeployment, HostDeploymentState, HostDeploymentStatus, Job, WorkflowRun
+from domain.github.checks import TASK, HostDeployment, HostDeploymentState, Job, WorkflowRun
 from domain.runs.run import RepositoryRef
 from domain.value import Value
 from github.client import quote_segment, repository_path
@@ -201,22 +201,6 @@ class GitHubDeployments(GitHubActions):
             await self._write(Created, repository, "POST", f"deployments/{deployment_id}/statuses", purpose, wanted)
         ).id
 
-    async def list_deployment_statuses(
-        self, repository: RepositoryRef, deployment_id: int
-    ) -> Sequence[HostDeploymentStatus]:
-        """All that was said about a deployment, newest first.
-
-        :raises NotFound: there is no such deployment (any more).
-        """
-        purpose = f"read how deployment {deployment_id} of {repository.full_name} went"
-        shown = {
-            one.id: one
-            for one in await self._list(
-                DeploymentStatusShown, repository, f"deployments/{deployment_id}/statuses", purpose
-            )
-        }  # pages may overlap
-        return [shown[one].to_domain() for one in sorted(shown, reverse=True)]
-
     async def dispatch_workflow(
         self, repository: RepositoryRef, workflow: str, ref: str, inputs: Mapping[str, str]
     ) -> int | None:
@@ -315,26 +299,6 @@ def _to_object(text: str) -> dict[str, JsonValue] | str:
     except (ValueError, RecursionError):
         return text
     return cast("dict[str, JsonValue]", found) if isinstance(found, dict) else text
-
-
-class DeploymentStatusShown(Value):
-    id: int
-    state: HostDeploymentState | Literal["waiting"]
-    description: str | None = None
-    log_url: str | None = None
-    environment_url: str | None = None
-    created_at: AwareDatetime
-
-    def to_domain(self) -> HostDeploymentStatus:
-        """A deployment is ``waiting`` while the rules of its environment hold it back."""
-        return HostDeploymentStatus(
-            id=self.id,
-            state=HostDeploymentState.pending if self.state == "waiting" else self.state,
-            description=self.description or "",
-            log_url=self.log_url or "",
-            environment_url=self.environment_url or "",
-            created_at=self.created_at,
-        )
 
 
 class Dispatched(Value):

@@ -175,19 +175,3 @@ class HostDeployment(Value):
         """By what Forge finds it again; None where the payload names nothing."""
         found = self.payload.get(KEY) if isinstance(self.payload, dict) else None
         return found if isinstance(found, str) else None
-
-
-class HostDeploymentStatus(Value):
-    """What somebody said about a deployment.
-
-    :param description: at most 140 characters.
-    :param log_url: of what was printed; empty if there is none.
-    :param environment_url: of what was deployed; empty if there is none.
-    """
-
-    id: int
-    state: HostDeploymentState
-    description: str
-    log_url: str
-    environment_url: str
-    created_at: datetime

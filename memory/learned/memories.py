@@ -17,12 +17,6 @@ from memory.db.tables.repositories import MemoryRow, MemoryUseRow
 from safety import memory_consolidation
 
 
-async def add(database: Database, memory: Memory) -> None:
-    """Store a new memory."""
-    async with database.transaction() as session:
-        session.add(to_row(memory))
-
-
 def to_row(memory: Memory) -> MemoryRow:
     """The row of a memory, for a transaction that does more."""
     values: dict[str, Any] = memory.model_dump(mode="json", exclude={"created_at", "used_at", "archived_at"})
@@ -120,11 +114,6 @@ async def answer_proposal(database: Database, memory_id: str, why: Archived) -> 
     return bool(await database.rows(answered))
 
 
-async def list_all(database: Database, repository_id: int) -> Sequence[Memory]:
-    """All memories of a repository, archived ones included, oldest first."""
-    return await _load(database, _select_in(repository_id).order_by(MemoryRow.id))
-
-
 def _select_in(repository_id: int) -> Select[MemoryRow]:
     return select(MemoryRow).where(MemoryRow.repository_id == repository_id)
 
@@ -175,14 +164,8 @@ async def list_repositories(database: Database, installation_id: int) -> Sequenc
     return await database.scalars(query)
 
 
-async def archive(database: Database, ids: Collection[str], why: Archived, now: datetime) -> Sequence[str]:
-    """Archive memories; returns the ids of those that were live."""
-    async with database.transaction() as session:
-        return await archive_within(session, ids, why, now)
-
-
 async def archive_within(session: AsyncSession, ids: Collection[str], why: Archived, now: datetime) -> Sequence[str]:
-    """The same as :func:`archive`, within a transaction."""
+    """Archive memories, within a transaction; returns the ids of those that were live."""
     archived = (
         update(MemoryRow)
         .where(MemoryRow.id.in_(ids), MemoryRow.archived_at.is_(None))

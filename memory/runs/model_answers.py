@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, case, delete, func, select, update
+from sqlalchemy import bindparam, case, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
@@ -274,9 +274,3 @@ def parse_history_entry(value: dict[str, Any], at: datetime) -> AgentTurn:
     used = [(str(use["tool"]), str(use["arguments"])) for use in value.get("uses", ())]
     said = str(value.get("text") or value.get("problem") or "")
     return AgentTurn(str(value[_KEY]), at, said, used, [str(each) for each in value.get(_WRONG, ())])
-
-
-async def purge(database: Database, repository_ids: Sequence[int]) -> None:
-    """Remove the answers of all runs in these repositories."""
-    of_runs = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids))
-    await database.execute(delete(AnswerRow).where(AnswerRow.run_id.in_(of_runs)))

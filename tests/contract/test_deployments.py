@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from domain.errors import Behind, CodeHostError, Forbidden, NotFound, Unavailable, Unprocessable
-from domain.github.checks import HostDeployment, HostDeploymentState, HostDeploymentStatus, WorkflowRun
+from domain.github.checks import HostDeployment, HostDeploymentState, WorkflowRun
+from simulator.state import DeploymentStatus
 from simulator.state import WorkflowRun as SimulatedRun
 from tests.contract.stage import Stage
 
@@ -67,12 +68,13 @@ async def _say(
     )
 
 
-async def _statuses(stage: Stage, deployment: HostDeployment) -> list[HostDeploymentStatus]:
-    return [*await stage.host.list_deployment_statuses(stage.repository, deployment.id)]
+def _statuses(stage: Stage, deployment: HostDeployment) -> list[DeploymentStatus]:
+    [simulated] = [each for each in stage.shelf.deployments if each.id == deployment.id]
+    return simulated.statuses
 
 
-async def _states(stage: Stage, *deployments: HostDeployment) -> list[str]:
-    return [(await _statuses(stage, each))[0].state for each in deployments]
+def _states(stage: Stage, *deployments: HostDeployment) -> list[str]:
+    return [_statuses(stage, each)[-1].state for each in deployments]
 
 
 async def _add_workflow(stage: Stage, text: str = WORKFLOW) -> None:
@@ -164,40 +166,21 @@ async def test_no_deployment_of_an_unknown_commit(stage: Stage) -> None:
         await _deploy(stage, sha="0" * 40)
 
 
-async def test_how_it_went_newest_first(stage: Stage) -> None:
+async def test_what_is_said_of_how_it_went(stage: Stage) -> None:
     made = await _deploy(stage)
     await _say(stage, made, HostDeploymentState.in_progress, "x" * 200)
     done = await _say(stage, made, HostDeploymentState.success, "Deployed")
-    newest, oldest = await _statuses(stage, made)
-    assert newest == HostDeploymentStatus(
-        id=done,
-        state=HostDeploymentState.success,
-        description="Deployed",
-        log_url="https://ci.example.org/1",
-        environment_url="https://staging.example.org",
-        created_at=stage.clock.at,
-    )
-    assert oldest.description == "x" * 139 + "…"
-    for _ in range(120):
-        await _say(stage, made, HostDeploymentState.pending)
-    assert len(await _statuses(stage, made)) == 122
+    begun, ended = _statuses(stage, made)
+    assert (ended.id, ended.state, ended.description) == (done, "success", "Deployed")
+    assert (ended.log_url, ended.environment_url) == ("https://ci.example.org/1", "https://staging.example.org")
+    assert begun.description == "x" * 139 + "…"
 
 
 @pytest.mark.parametrize("state", HostDeploymentState)
 async def test_every_state_is_taken(stage: Stage, state: HostDeploymentState) -> None:
     made = await _deploy(stage)
     await _say(stage, made, state)
-    assert await _states(stage, made) == [state]
-
-
-async def test_a_deployment_that_waits_for_its_environment_is_pending(stage: Stage) -> None:
-    made = await _deploy(stage)
-    await _say(stage, made, HostDeploymentState.queued)
-    stage.shelf.deployments[0].statuses[0].state = "waiting"
-    assert await _states(stage, made) == [HostDeploymentState.pending]
-    stage.shelf.deployments[0].statuses[0].state = "new"
-    with pytest.raises(Unavailable, match="state"):
-        await _states(stage, made)
+    assert _states(stage, made) == [state]
 
 
 async def test_a_success_makes_earlier_ones_inactive(stage: Stage) -> None:
@@ -212,11 +195,11 @@ async def test_a_success_makes_earlier_ones_inactive(stage: Stage) -> None:
     await _say(stage, failed, HostDeploymentState.failure)
     kept = await _deploy(stage)
     await _say(stage, kept, HostDeploymentState.success, auto_inactive=False)
-    assert await _states(stage, *before, failed) == ["success", "success", "success", "failure"]
+    assert _states(stage, *before, failed) == ["success", "success", "success", "failure"]
     for name, production, transient in kinds:
         newest = await _deploy(stage, name, is_production=production, is_transient=transient)
         await _say(stage, newest, HostDeploymentState.success)
-    assert await _states(stage, *before, failed, kept) == ["inactive", "success", "success", "failure", "inactive"]
+    assert _states(stage, *before, failed, kept) == ["inactive", "success", "success", "failure", "inactive"]
 
 
 async def test_nothing_is_said_of_a_deployment_that_is_gone(stage: Stage) -> None:
@@ -224,8 +207,6 @@ async def test_nothing_is_said_of_a_deployment_that_is_gone(stage: Stage) -> Non
     stage.shelf.deployments.clear()
     with pytest.raises(NotFound):
         await _say(stage, made, HostDeploymentState.success)
-    with pytest.raises(NotFound):
-        await _statuses(stage, made)
 
 
 # --- dispatched workflows ----------------------------------------------------------------------------------
@@ -440,7 +421,6 @@ async def test_without_the_permissions_nothing_is_done(stage: Stage) -> None:
     run_id = await _dispatch(stage) or 0
     stage.take_permissions(actions="read", deployments="read")
     await stage.host.workflow_run(stage.repository, run_id)
-    await _statuses(stage, made)
     for write in (
         _deploy(stage),
         _say(stage, made, HostDeploymentState.success),

@@ -164,15 +164,6 @@ async def test_a_deployment_of_another_shape_spoils_the_list(kit: Kit, missing: 
         await kit.host.find_deployment(REPO, HEAD, "staging", "d1")
 
 
-async def test_a_status_that_is_listed_twice_counts_once(kit: Kit) -> None:
-    one = {"id": 1, "state": "queued", "description": None, "log_url": None, "created_at": "2026-03-01T12:00:00Z"}
-    both = [{**one, "id": 2, "state": "success", "environment_url": "https://a.example"}, one, one]
-    _mock(kit, "GET", f"{DEPLOYMENTS}/1/statuses", httpx.Response(200, json=both))
-    newest, oldest = await kit.host.list_deployment_statuses(REPO, 1)
-    assert (newest.id, newest.state, newest.environment_url) == (2, HostDeploymentState.success, "https://a.example")
-    assert (oldest.description, oldest.log_url, oldest.environment_url) == ("", "", "")
-
-
 async def test_what_a_status_says(kit: Kit) -> None:
     route = _mock(kit, "POST", f"{DEPLOYMENTS}/1/statuses", httpx.Response(201, json={"id": 5}))
     assert await _say(kit, description="é" * 140, log_url="https://l.example", environment_url="https://e.example") == 5
@@ -264,7 +255,6 @@ async def test_refusals_are_errors_of_the_domain(kit: Kit, status: int, error: t
         _create(kit),
         kit.host.find_deployment(REPO, HEAD, "staging", "d1"),
         _say(kit),
-        kit.host.list_deployment_statuses(REPO, 1),
         _dispatch(kit),
         kit.host.find_dispatched_run(REPO, "deploy.yml", "d1", BEGAN),
         kit.host.workflow_run(REPO, 1),
