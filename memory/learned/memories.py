@@ -42,7 +42,7 @@ def from_row(row: MemoryRow | Row[Any]) -> Memory:
         pinned=row.pinned,
         taught_by=row.taught_by,
         created_at=row.created_at,
-        used_at=row.used_at or row.created_at,
+        used_at=row.used_at,
         archived_at=row.archived_at,
         archived_why=Archived(row.archived_why) if row.archived_why else None,
     )

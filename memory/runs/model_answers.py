@@ -1,12 +1,12 @@
 """Keeps the model answers of a run by the digest of their question, so that no answer is paid for twice."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, case, func, select, update
+from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
@@ -89,7 +89,6 @@ async def note_iteration(
 
 
 _KEY, _STEP, _RESULTS, _ERRORS, _WRONG, _CHANGES = "key", "step", "results", "errors", "wrong", "changes"
-_FIELDS = {field.name for field in fields(LoopStep)}
 
 
 @dataclass(frozen=True)
@@ -207,14 +206,10 @@ async def find_shared(database: Database, repository_id: int, question: str) -> 
     return await database.scalar(newest)
 
 
-_TURN_FACTS = case((AnswerRow.turn.is_not(None), AnswerRow.turn), else_=AnswerRow.value)
-SELECT_TURNS = select(AnswerRow.question, AnswerRow.time, _TURN_FACTS.label("turn")).where(
-    AnswerRow.run_id == bindparam("run")
+SELECT_TURNS = select(AnswerRow.question, AnswerRow.time, AnswerRow.turn).where(
+    AnswerRow.run_id == bindparam("run"), AnswerRow.turn.is_not(None)
 )
-"""What guards see of a ``run``, unordered, for :func:`parse_turns`.
-
-For an answer that an older version stored without ``turn``, it is the whole answer.
-"""
+"""What guards see of a ``run``, unordered, for :func:`parse_turns`."""
 
 
 def parse_turns(rows: Iterable[Sequence[Any]]) -> Sequence[ModelTurn]:
@@ -222,15 +217,8 @@ def parse_turns(rows: Iterable[Sequence[Any]]) -> Sequence[ModelTurn]:
 
     :param rows: the columns of :data:`SELECT_TURNS`.
     """
-    return list(_parse_turns(sorted(rows, key=lambda row: (row[1], row[0]))))
-
-
-def _parse_turns(rows: Iterable[Sequence[Any]]) -> Iterator[ModelTurn]:
-    for question, at, kept in rows:
-        seen = kept if _STEP in kept else _extract_turn(question, kept)
-        if seen is not None:
-            step = {name: seen[_STEP][name] for name in _FIELDS & seen[_STEP].keys()}  # versions differ in their fields
-            yield ModelTurn(question, seen[_KEY], LoopStep(**step), at)
+    in_order = sorted(rows, key=lambda row: (row[1], row[0]))
+    return [ModelTurn(question, seen[_KEY], LoopStep(**seen[_STEP]), at) for question, at, seen in in_order]
 
 
 def load_turns(connection: Connection, run_id: str) -> Sequence[ModelTurn]:

@@ -40,7 +40,8 @@ def claim(**changes: JsonValue) -> dict[str, JsonValue]:
         "end_line": 3,
         "quote": "    return amount / till.rate",
         "message": "A rate of 0 raises ZeroDivisionError.",
-        "severity": "error",
+        "harm": "wrong_result",
+        "met_by": "caller",
         "confidence": 0.9,
     }
     return usual | changes

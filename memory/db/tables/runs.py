@@ -66,7 +66,7 @@ class RunRow(TableRow):
     number: Mapped[int]
     head_sha: Mapped[str]
     base_sha: Mapped[str]
-    base_ref: Mapped[str] = mapped_column(server_default="")  # empty in rows of older versions
+    base_ref: Mapped[str]
     check_name: Mapped[str] = mapped_column(server_default=REVIEW_CHECK)
     mode: Mapped[str | None]  # that somebody asked for; None: the configuration's
     lane: Mapped[int | None]  # what the fencing token guards of what goes on beside reviews; None: its number

@@ -34,7 +34,8 @@ def claim(**changes: JsonValue) -> dict[str, JsonValue]:
         "end_line": LINE,
         "quote": 'print("mean", sum(prices) / len(prices))',
         "message": "No price divides by zero.",
-        "severity": "error",
+        "harm": "wrong_result",
+        "met_by": "caller",
         "confidence": 0.9,
     }
     return usual | changes
