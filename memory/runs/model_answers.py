@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -89,6 +89,7 @@ async def note_iteration(
 
 
 _KEY, _STEP, _RESULTS, _ERRORS, _WRONG, _CHANGES = "key", "step", "results", "errors", "wrong", "changes"
+_FIELDS = {field.name for field in fields(LoopStep)}
 
 
 @dataclass(frozen=True)
@@ -218,7 +219,12 @@ def parse_turns(rows: Iterable[Sequence[Any]]) -> Sequence[ModelTurn]:
     :param rows: the columns of :data:`SELECT_TURNS`.
     """
     in_order = sorted(rows, key=lambda row: (row[1], row[0]))
-    return [ModelTurn(question, seen[_KEY], LoopStep(**seen[_STEP]), at) for question, at, seen in in_order]
+    return [ModelTurn(question, seen[_KEY], _parse_step(seen[_STEP]), at) for question, at, seen in in_order]
+
+
+def _parse_step(kept: dict[str, Any]) -> LoopStep:
+    """A step as another version may have kept it, with more fields or fewer."""
+    return LoopStep(**{name: kept[name] for name in _FIELDS & kept.keys()})
 
 
 def load_turns(connection: Connection, run_id: str) -> Sequence[ModelTurn]:
