@@ -1,12 +1,12 @@
 """Keeps the model answers of a run by the digest of their question, so that no answer is paid for twice."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
@@ -207,29 +207,17 @@ async def find_shared(database: Database, repository_id: int, question: str) -> 
     return await database.scalar(newest)
 
 
-SELECT_TURNS = select(AnswerRow.question, AnswerRow.time, AnswerRow.turn).where(
-    AnswerRow.run_id == bindparam("run"), AnswerRow.turn.is_not(None)
-)
-"""What guards see of a ``run``, unordered, for :func:`parse_turns`."""
-
-
-def parse_turns(rows: Iterable[Sequence[Any]]) -> Sequence[ModelTurn]:
-    """The turns in order.
-
-    :param rows: the columns of :data:`SELECT_TURNS`.
-    """
-    in_order = sorted(rows, key=lambda row: (row[1], row[0]))
-    return [ModelTurn(question, seen[_KEY], _parse_step(seen[_STEP]), at) for question, at, seen in in_order]
+def load_turns(connection: Connection, run_id: str) -> Sequence[ModelTurn]:
+    """What guards see of every turn of a run, in order."""
+    query = select(AnswerRow.question, AnswerRow.time, AnswerRow.turn)
+    rows = connection.execute(query.where(AnswerRow.run_id == run_id, AnswerRow.turn.is_not(None)))
+    in_order = sorted(rows, key=lambda row: (row.time, row.question))
+    return [ModelTurn(row.question, row.turn[_KEY], _parse_step(row.turn[_STEP]), row.time) for row in in_order]
 
 
 def _parse_step(kept: dict[str, Any]) -> LoopStep:
     """A step as another version may have kept it, with more fields or fewer."""
     return LoopStep(**{name: kept[name] for name in _FIELDS & kept.keys()})
-
-
-def load_turns(connection: Connection, run_id: str) -> Sequence[ModelTurn]:
-    """Every turn of a run in order."""
-    return parse_turns(connection.execute(SELECT_TURNS, {"run": run_id}))
 
 
 def to_iteration(question: str, value: dict[str, Any]) -> Iteration:
