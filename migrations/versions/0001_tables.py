@@ -314,7 +314,7 @@ Table(
     Column("access_count", BigInteger, nullable=False),
     Column("used_at", _TIME, nullable=False),
     Column("archived_at", _TIME),
-    Column("archived_why", String, nullable=False, server_default=""),
+    Column("archived_why", String),
     Index("memories_by_installation", "installation_id", "scope", "archived_at"),
     Index("memories_by_repository", "repository_id", "archived_at"),
     Index("memories_in_order", "repository_id", "id"),

@@ -99,7 +99,7 @@ class MemoryRow(TableRow):
     access_count: Mapped[int]
     used_at: Mapped[datetime]
     archived_at: Mapped[datetime | None]
-    archived_why: Mapped[str] = mapped_column(server_default="")
+    archived_why: Mapped[str | None]
 
 
 class MemoryUseRow(TableRow):
