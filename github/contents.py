@@ -159,7 +159,6 @@ class DependencyShown(Value):
     ecosystem: str
     name: str
     version: str
-    license: str | None = None
     vulnerabilities: tuple[_Advisory, ...] = ()
 
     def to_domain(self) -> DependencyChange:
@@ -169,7 +168,6 @@ class DependencyShown(Value):
             ecosystem=self.ecosystem,
             name=self.name,
             version=self.version,
-            licence=self.license,
             vulnerabilities=tuple(
                 Vulnerability(
                     severity=one.severity,

@@ -1,23 +1,17 @@
-"""Loads every fact the breakers, budgets and guards need in one query; it runs before each model call.
+"""Loads every fact the breakers, budgets and guards need before a model call, in one transaction."""
 
-Four selects form one ``UNION ALL`` that is compiled once; ``tests/bench/test_safety.py`` measures what both save. Each
-select maps its columns to those of :class:`_Fact` by name, so that they cannot be mixed up.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import IntEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, Select, String, and_, bindparam, func, literal_column, null, select, union_all
+from sqlalchemy import String, and_, bindparam, func, select
 
 from domain.gates import Gate
 from domain.money import BudgetExtension, CallOutcome, Totals
 from domain.runs.run import Phase, Run
 from memory import gates, ledger
 from memory.db.engine import Connection
-from memory.db.functions import CompiledQuery, JsonArray
 from memory.db.tables.repositories import EVERYWHERE, GateRow, RepositoryRow
 from memory.db.tables.runs import BudgetRow, CircuitRow, PullRequestRow, SpendRow
 from memory.repositories import budgets
@@ -98,9 +92,8 @@ _SELECT_SUMS = select(
     _GRANTED.where(BudgetRow.scope == bindparam("calls_scope")).label("granted_calls"),
     _CIRCUIT.label("circuit"),
 )
-_SUMS = tuple(_SELECT_SUMS.selected_columns.keys())
 _PREFIX = bindparam("prefix", type_=String)
-_SELECT_CALLS = select(SpendRow.id, SpendRow.settled_at, SpendRow.outcome).where(
+_SELECT_CALLS = select(SpendRow.settled_at, SpendRow.outcome).where(
     SpendRow.repository_id == bindparam("repository"),
     SpendRow.day >= bindparam("first_day"),
     SpendRow.settled_at > bindparam("since"),
@@ -108,50 +101,10 @@ _SELECT_CALLS = select(SpendRow.id, SpendRow.settled_at, SpendRow.outcome).where
 )
 
 
-class _Kind(IntEnum):
-    """What a fact is about."""
-
-    sums = 0
-    turn = 1
-    move = 2
-    call = 3
-
-
-class _Fact(NamedTuple):
-    """One row of the query. The select of its kind says which fields it has; the others are None."""
-
-    kind: int
-    key: str
-    at: datetime
-    text: str
-    value: Any
-
-
-def _select(kind: _Kind, facts: Select[*tuple[Any, ...]], **columns: str) -> Select[*tuple[Any, ...]]:
-    """A select with the columns of :class:`_Fact`.
-
-    :param columns: column of a fact → its name in the select.
-    """
-    known = {name: facts.selected_columns[source] for name, source in columns.items()}
-    others = (known.get(name, null()).label(name) for name in _Fact._fields[1:])
-    return facts.with_only_columns(literal_column(str(kind.value), Integer).label("kind"), *others)
-
-
-# The first select gives the columns their types.
-_QUERY = CompiledQuery(
-    union_all(
-        _select(_Kind.turn, model_answers.SELECT_TURNS, key="question", at="time", value="turn"),
-        _select(_Kind.move, ledger.SELECT_MOVES, key="id", at="time", text="what"),
-        _select(_Kind.call, _SELECT_CALLS, key="id", at="settled_at", text="outcome"),
-        _select(_Kind.sums, select(JsonArray(*_SELECT_SUMS.subquery().c).label("sums")), value="sums"),
-    )
-)
-
-
 def bind_values(
     run: Run, phase: Phase, now: datetime, since: datetime, step: str = "", provider: str = ""
 ) -> dict[str, object]:
-    """The parameters of the query, before a call of a provider.
+    """The parameters of the queries, before a call of a provider.
 
     :param since: calls of the provider that ended after it are recent.
     """
@@ -177,20 +130,14 @@ def load(connection: Connection, run: Run, asked: Mapping[str, object], installa
     :param asked: see :func:`bind_values`.
     :param installation: what its repositories spent today, in micro-USD.
     """
-    found: dict[int, list[_Fact]] = {kind: [] for kind in _Kind}
-    for row in _QUERY.rows(connection, asked):
-        fact = _Fact(*row)
-        found[fact.kind].append(fact)
-    [counted] = found[_Kind.sums]
-    sums = _parse_sums(dict(zip(_SUMS, counted.value, strict=True)), installation)
+    sums = load_sums(connection, asked, installation)
     known = gates.list_within(connection, run.id) if sums.gates else ()
-    turns = model_answers.parse_turns((fact.key, fact.at, fact.value) for fact in found[_Kind.turn])
     return RunCallFacts(
         sums=sums,
         gates=known,
-        turns=_drop_old_turns(known, turns),
-        moves=ledger.parse_moves((fact.key, fact.at, fact.text) for fact in found[_Kind.move]),
-        calls=_parse_calls(found[_Kind.call]),
+        turns=_drop_old_turns(known, model_answers.load_turns(connection, run.id)),
+        moves=ledger.load_moves(connection, run.id),
+        calls=_load_calls(connection, asked),
     )
 
 
@@ -231,9 +178,10 @@ def _parse_sums(row: Mapping[Any, Any], installation: int) -> Sums:
     )
 
 
-def _parse_calls(facts: Iterable[_Fact]) -> Sequence[CallResult]:
-    counted = (fact for fact in facts if fact.text != CallOutcome.refused.value)
-    return [CallResult(fact.at, fact.text != CallOutcome.answered.value) for fact in counted]
+def _load_calls(connection: Connection, asked: Mapping[str, object]) -> Sequence[CallResult]:
+    rows = connection.execute(_SELECT_CALLS, dict(asked)).mappings()
+    counted = (row for row in rows if row["outcome"] != CallOutcome.refused.value)
+    return [CallResult(row["settled_at"], row["outcome"] != CallOutcome.answered.value) for row in counted]
 
 
 def _drop_old_turns(known: Sequence[Gate], turns: Sequence[ModelTurn]) -> Sequence[ModelTurn]:

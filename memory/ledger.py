@@ -1,11 +1,10 @@
 """The ledger of events: append-only, written in the transaction of the change that an event describes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from operator import itemgetter
 from typing import Any, cast
 
-from sqlalchemy import Select, bindparam, func, insert, select, update
+from sqlalchemy import Row, Select, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.commands import Sender
@@ -102,28 +101,21 @@ _MOVES: dict[str, bool] = {
 }
 
 
-_WHAT = (EventRow.type + " " + func.coalesce(EventRow.phase, "")).label("what")
-SELECT_MOVES = select(EventRow.id, EventRow.time, _WHAT).where(EventRow.trace == bindparam("run"), IS_MOVE)
-"""When a ``run`` worked and when it waited, and its phases, unordered, for :func:`parse_moves`."""
-
-
 def load_moves(connection: Connection, trace: str) -> Sequence[RunTransition]:
     """When a run worked and when it waited, and in which phases."""
-    return parse_moves(connection.execute(SELECT_MOVES, {"run": trace}))
+    return parse_moves(connection.execute(select_moves(trace)))
 
 
-def parse_moves(rows: Iterable[Sequence[Any]]) -> Sequence[RunTransition]:
-    """The moves in order.
-
-    :param rows: the columns of :data:`SELECT_MOVES`.
-    """
-    return list(_parse_moves(sorted(rows, key=itemgetter(0))))
+def select_moves(trace: str) -> Select[datetime, str, str | None]:
+    """Where a run began to work or to wait, and its phases, in order, for :func:`parse_moves`."""
+    query = select(EventRow.time, EventRow.type, EventRow.phase).where(EventRow.trace == trace, IS_MOVE)
+    return query.order_by(EventRow.id)
 
 
-def _parse_moves(rows: Iterable[Sequence[Any]]) -> Iterator[RunTransition]:
-    running, phase = False, None
-    for _, at, what in rows:
-        kind, _, named = what.partition(" ")
+def parse_moves(rows: Iterable[Row[datetime, str, str | None]]) -> Sequence[RunTransition]:
+    """The moves in the rows of :func:`select_moves`."""
+    running, phase, moves = False, None, list[RunTransition]()
+    for at, kind, named in rows:
         match kind:
             case EventType.phase_entered:
                 phase = Phase(named)
@@ -133,7 +125,8 @@ def _parse_moves(rows: Iterable[Sequence[Any]]) -> Iterator[RunTransition]:
                 running = _MOVES[kind]
             case _:
                 continue
-        yield RunTransition(at, running, phase)
+        moves.append(RunTransition(at, running, phase))
+    return moves
 
 
 async def record_person_action(

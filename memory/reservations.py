@@ -349,11 +349,6 @@ async def list_shares(database: Database, *, run_id: str) -> Sequence[Share]:
     return sorted(found, key=lambda share: (-share.spent.amount, share.phase, share.model))
 
 
-async def list_calls(database: Database, run_id: str) -> Sequence[SpendRow]:
-    """Every call of a run, in the order in which they were reserved."""
-    return await database.scalars(select(SpendRow).where(SpendRow.run_id == run_id).order_by(SpendRow.id))
-
-
 async def close(database: Database, run_id: str, now: datetime, **of_step: str) -> int:
     """Settle the open reservations of an ended run as lost, charged in full; returns how many there were.
 

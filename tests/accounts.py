@@ -36,6 +36,11 @@ async def find_overruns(database: Database, limits: Limits = USUAL) -> list[str]
     return _find_overruns(rows, limits, slices)
 
 
+async def list_calls(database: Database, run_id: str) -> Sequence[SpendRow]:
+    """Every call of a run, in the order in which they were reserved."""
+    return await database.scalars(select(SpendRow).where(SpendRow.run_id == run_id).order_by(SpendRow.id))
+
+
 def _find_overruns(rows: Sequence[SpendRow], limits: Limits, slices: Mapping[str, int]) -> list[str]:
     """:param slices: what people granted, by scope; a phase's slice raises its own limit and the run's."""
     totals: dict[str, int] = {}

@@ -131,7 +131,7 @@ def main(git: str, pattern: str, each: int) -> None:
     """Write ``{"found": [[place, matching lines, numbers of the first ones], …]}``, or ``{"mistake": why}``.
 
     :param git: path of the program; the environment names the repository, and stdin the blobs.
-    :param pattern: in Rust's syntax; ``^`` and ``$`` are the ends of a line.
+    :param pattern: in Rust's syntax; ``^`` and ``$`` are the ends of a line, also of one that ends in CRLF.
     :param each: how many numbers to tell of a blob.
     """
     try:
@@ -152,7 +152,7 @@ def _compile(pattern: str) -> Callable[[str], bool]:
     :raises SchemaError: the engine does not take it.
     """
     return SchemaValidator(
-        core_schema.str_schema(pattern=f"(?m){pattern}", regex_engine="rust-regex")
+        core_schema.str_schema(pattern=f"(?mR){pattern}", regex_engine="rust-regex")
     ).isinstance_python
 
 

@@ -28,6 +28,7 @@ from simulator.state import Issue, PullRequest
 
 _SECRET = "demo-webhook-secret"
 _PATIENCE = 180.0  # seconds one step may take on a busy machine
+_FLAW = "rows += load(fetch(carrier))"
 _LINE = re.compile(r"(\d+)\W+rows \+= load\(fetch\(carrier\)\)")
 _EARLIER = re.compile(r"F-[A-Z2-7]{6}")
 _SEEN_BEFORE = (
@@ -177,9 +178,9 @@ def _models(console: Console, settings: Settings, model: str | None) -> Models:
 def _build_model() -> ScriptedModel:
     """A model that finds one flaw that no tool finds, sees when it is fixed, and implements one issue."""
     model = ScriptedModel()
-    model.when("rows += load(fetch(carrier))", _report_flaw)
+    model.when(_FLAW, _report_flaw)
     model.when("shutil.copyfileobj", _report_resolved)
-    model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+    model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": _FLAW}]})
     model.when("== your test", {"declined": "It would need the server of a carrier."})
     parcel_issue.script_answers(model)
     open_change.script_answers(model)
@@ -194,7 +195,7 @@ def _report_flaw(content: str) -> dict[str, JsonValue]:
         "path": "rates/importer.py",
         "line": line,
         "end_line": line,
-        "quote": "rows += load(fetch(carrier))",
+        "quote": _FLAW,
         "harm": "wrong_result",
         "met_by": "caller",
         "confidence": 0.9,

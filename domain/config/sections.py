@@ -78,7 +78,7 @@ class IfUnshown(StrEnum):
 
 
 def _read_boolean(value: object) -> object:
-    """Accepts `true` and `false`, the former values of this key."""
+    """Accepts `true` and `false`, as other switches do: who writes `false` wants no model to read."""
     return {True: ReadMode.auto, False: ReadMode.never}[value] if isinstance(value, bool) else value
 
 

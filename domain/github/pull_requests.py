@@ -198,5 +198,4 @@ class DependencyChange(Value):
     ecosystem: str
     name: str
     version: str
-    licence: str | None = None
     vulnerabilities: tuple[Vulnerability, ...] = ()

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
@@ -54,10 +54,9 @@ async def apply_changes(database: Database, changes: Sequence[ArchivedMemory], n
 
 
 async def _apply_change(session: AsyncSession, dialect: str, change: ArchivedMemory, now: datetime) -> None:
-    used_at = func.coalesce(MemoryRow.used_at, MemoryRow.created_at)
     archived = (
         update(MemoryRow)
-        .where(MemoryRow.id == change.id, MemoryRow.archived_at.is_(None), used_at == change.used_at)
+        .where(MemoryRow.id == change.id, MemoryRow.archived_at.is_(None), MemoryRow.used_at == change.used_at)
         .values(archived_at=now, archived_why=change.why.value)
         .returning(MemoryRow.id)
     )

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain import memories
 from domain.events import EventType
-from domain.memories import Archived, Memory, MemoryKind, Origin, Scope, Use
+from domain.memories import Archived, Memory, Scope, Use
 from domain.runs.run import RepositoryRef
 from memory import ledger
 from memory.db.engine import Database, insert_new
@@ -17,41 +17,16 @@ from memory.db.tables.repositories import MemoryRow, MemoryUseRow
 from safety import memory_consolidation
 
 
-async def add(database: Database, memory: Memory) -> None:
-    """Store a new memory."""
-    async with database.transaction() as session:
-        session.add(to_row(memory))
-
-
 def to_row(memory: Memory) -> MemoryRow:
     """The row of a memory, for a transaction that does more."""
     values: dict[str, Any] = memory.model_dump(mode="json", exclude={"created_at", "used_at", "archived_at"})
-    values["archived_why"] = values["archived_why"] or ""
     moments = {"created_at": memory.created_at, "used_at": memory.used_at, "archived_at": memory.archived_at}
     return MemoryRow(**values, **moments, last_accessed=memory.created_at, access_count=0)
 
 
 def from_row(row: MemoryRow | Row[Any]) -> Memory:
     """The memory of a row; reading a plain row of columns takes half the time of an object of a session."""
-    return Memory(
-        id=row.id,
-        installation_id=row.installation_id,
-        repository_id=row.repository_id,
-        scope=Scope(row.scope),
-        kind=MemoryKind(row.kind),
-        content=row.content,
-        context=row.context,
-        tags=tuple(row.tags),
-        confidence=row.confidence,
-        origin=Origin(row.origin),
-        source=row.source,
-        pinned=row.pinned,
-        taught_by=row.taught_by,
-        created_at=row.created_at,
-        used_at=row.used_at or row.created_at,
-        archived_at=row.archived_at,
-        archived_why=Archived(row.archived_why) if row.archived_why else None,
-    )
+    return Memory.model_validate(row, from_attributes=True)
 
 
 def is_visible_to(repository: RepositoryRef, *, organisation: bool) -> ColumnElement[bool]:
@@ -120,11 +95,6 @@ async def answer_proposal(database: Database, memory_id: str, why: Archived) -> 
     return bool(await database.rows(answered))
 
 
-async def list_all(database: Database, repository_id: int) -> Sequence[Memory]:
-    """All memories of a repository, archived ones included, oldest first."""
-    return await _load(database, _select_in(repository_id).order_by(MemoryRow.id))
-
-
 def _select_in(repository_id: int) -> Select[MemoryRow]:
     return select(MemoryRow).where(MemoryRow.repository_id == repository_id)
 
@@ -175,14 +145,8 @@ async def list_repositories(database: Database, installation_id: int) -> Sequenc
     return await database.scalars(query)
 
 
-async def archive(database: Database, ids: Collection[str], why: Archived, now: datetime) -> Sequence[str]:
-    """Archive memories; returns the ids of those that were live."""
-    async with database.transaction() as session:
-        return await archive_within(session, ids, why, now)
-
-
 async def archive_within(session: AsyncSession, ids: Collection[str], why: Archived, now: datetime) -> Sequence[str]:
-    """The same as :func:`archive`, within a transaction."""
+    """Archive memories, within a transaction; returns the ids of those that were live."""
     archived = (
         update(MemoryRow)
         .where(MemoryRow.id.in_(ids), MemoryRow.archived_at.is_(None))
@@ -202,7 +166,7 @@ async def lock_repository(session: AsyncSession, dialect: str, repository_id: in
         name = func.hashtextextended(f"memories of {repository_id}", 0)
         await session.execute(select(func.pg_advisory_xact_lock(name)))
     else:  # SQLite locks at the first write, even if it changes nothing
-        await session.execute(update(MemoryRow).where(MemoryRow.id == "").values(archived_why=""))
+        await session.execute(update(MemoryRow).where(MemoryRow.id == "").values(archived_why=None))
 
 
 async def make_room(

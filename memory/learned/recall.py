@@ -111,7 +111,11 @@ async def list_recalled(database: Database, run_id: str, task: str) -> Sequence[
     query = (
         select(MemoryRow)
         .join(RecallRow, RecallRow.memory_id == MemoryRow.id)
-        .where(RecallRow.run_id == run_id, RecallRow.task == task, MemoryRow.archived_why != Archived.forgotten.value)
+        .where(
+            RecallRow.run_id == run_id,
+            RecallRow.task == task,
+            MemoryRow.archived_why.is_distinct_from(Archived.forgotten.value),
+        )
         .order_by(RecallRow.rank)
     )
     return [from_row(row) for row in await database.scalars(query)]

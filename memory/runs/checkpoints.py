@@ -26,10 +26,12 @@ from memory.db.tables.runs import CheckpointRow, RecoveryRow, RunRow, WorkCheckp
 from memory.runs.runs import NOT_REVIEWS
 
 Shape = TypeVar("Shape", bound=BaseModel)
-_COVERAGE, _SAID, _BASE = "coverage", "earlier tests", "earlier tests before"  # among the phases, with the key
-"""Each key has its own, so that nothing has to be unpacked to be found."""
-
-
+_SHARED: Mapping[type[BaseModel], str] = {
+    BaseCoverage: "coverage",
+    EarlierTests: "earlier tests",
+    BaseRun: "earlier tests before",
+}
+"""What is kept for all runs of a repository, by its name among the phases."""
 _BASELINE = "baseline"  # among the phases, although it is part of the planning
 
 
@@ -361,67 +363,36 @@ def _select_phase(run: Run, phase: str):
     return select(CheckpointRow).where(CheckpointRow.run_id == run.id, CheckpointRow.phase == phase)
 
 
-async def save_coverage(database: Database, run: Run, key: str, base: BaseCoverage, now: datetime) -> None:
-    """Store what the tests of a base cover, once for each run.
+async def keep_shared(database: Database, run: Run, key: str, value: BaseModel, now: datetime) -> None:
+    """Store what tests say of a base for all runs of its repository, once for each run.
 
-    :param key: stands for the commit, the commands and the place where they run.
+    :param key: stands for the code, the commands and the place where they run.
+    :param value: of a kind that :data:`_SHARED` names.
     """
-    lines = base64.b64encode(zlib.compress(base.model_dump_json().encode())).decode()
-    await _save(database, run, f"{_COVERAGE} {key}", {"content": lines}, now)
-
-
-async def find_coverage(database: Database, repository_id: int, key: str) -> BaseCoverage | None:
-    """The newest one of any run in a repository."""
-    output = await _find(database, repository_id, f"{_COVERAGE} {key}", None)
-    if output is None:
-        return None
-    return BaseCoverage.model_validate_json(zlib.decompress(base64.b64decode(str(output["content"]))))
-
-
-async def save_earlier(database: Database, run: Run, key: str, earlier: EarlierTests, now: datetime) -> None:
-    """Store it, once for each run.
-
-    :param key: stands for the code before and after, the commands and the place where they run.
-    """
-    await _save(database, run, f"{_SAID} {key}", earlier.model_dump(mode="json"), now)
-
-
-async def find_earlier(database: Database, repository_id: int, key: str) -> EarlierTests | None:
-    """The newest one of any run in a repository."""
-    output = await _find(database, repository_id, f"{_SAID} {key}", None)
-    return None if output is None else EarlierTests.model_validate(output)
-
-
-async def save_base(database: Database, run: Run, key: str, base: BaseRun, now: datetime) -> None:
-    """Store it, once for each run.
-
-    :param key: stands for the code before, the files of tests, the commands and the place where they run.
-    """
-    await _save(database, run, f"{_BASE} {key}", base.model_dump(mode="json"), now)
-
-
-async def find_base(database: Database, repository_id: int, key: str, since: datetime) -> BaseRun | None:
-    """The newest one of any run in a repository that is not older than some time."""
-    output = await _find(database, repository_id, f"{_BASE} {key}", since)
-    return None if output is None else BaseRun.model_validate(output)
-
-
-async def _save(database: Database, run: Run, phase: str, output: dict[str, JsonValue], now: datetime) -> None:
+    phase, content = _name_shared(type(value), key), zlib.compress(value.model_dump_json().encode())
     async with database.transaction() as session:
         if await session.scalar(_select_phase(run, phase)) is None:
-            _add(session, run, phase, output, now)
+            _add(session, run, phase, {"content": base64.b64encode(content).decode()}, now)
 
 
-async def _find(
-    database: Database, repository_id: int, phase: str, since: datetime | None
-) -> dict[str, JsonValue] | None:
+async def find_shared(
+    database: Database, repository_id: int, key: str, shape: type[Shape], since: datetime | None = None
+) -> Shape | None:
+    """The newest one of any run in a repository.
+
+    :param since: None: however old it is.
+    """
     query = (
         select(CheckpointRow.output)
         .join(RunRow, RunRow.id == CheckpointRow.run_id)
-        .where(RunRow.repository_id == repository_id, CheckpointRow.phase == phase)
+        .where(RunRow.repository_id == repository_id, CheckpointRow.phase == _name_shared(shape, key))
         .order_by(CheckpointRow.id.desc())
         .limit(1)
     )
-    if since is not None:
-        query = query.where(CheckpointRow.time >= since)
-    return await database.scalar(query)
+    output = await database.scalar(query if since is None else query.where(CheckpointRow.time >= since))
+    return None if output is None else shape.model_validate_json(zlib.decompress(base64.b64decode(output["content"])))
+
+
+def _name_shared(shape: type[BaseModel], key: str) -> str:
+    """Each key has a phase of its own, so that nothing has to be unpacked to be found."""
+    return f"{_SHARED[shape]} {key}"

@@ -100,12 +100,6 @@ async def renew(
     return tuple(sorted(tokens.keys() - prolonged))
 
 
-async def release(database: Database, repository_id: int, holder: str, now: datetime) -> None:
-    """Release everything a run holds; the tokens stay."""
-    mine = (ContractLeaseRow.repository_id == repository_id, ContractLeaseRow.holder == holder)
-    await database.execute(update(ContractLeaseRow).where(*mine).values(holder=NOBODY, until=now))
-
-
 async def load_holdings(database: Database, held: Sequence[Lease]) -> tuple[HeldContract, ...]:
     """The leases for people: the issues of their runs, and the pull requests that these opened."""
     opened = and_(OutboxRow.run_id == RunRow.id, OutboxRow.kind == outbox.PULL_REQUEST)

@@ -1,12 +1,12 @@
 """Keeps the model answers of a run by the digest of their question, so that no answer is paid for twice."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, case, delete, func, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
@@ -207,35 +207,17 @@ async def find_shared(database: Database, repository_id: int, question: str) -> 
     return await database.scalar(newest)
 
 
-_TURN_FACTS = case((AnswerRow.turn.is_not(None), AnswerRow.turn), else_=AnswerRow.value)
-SELECT_TURNS = select(AnswerRow.question, AnswerRow.time, _TURN_FACTS.label("turn")).where(
-    AnswerRow.run_id == bindparam("run")
-)
-"""What guards see of a ``run``, unordered, for :func:`parse_turns`.
-
-For an answer that an older version stored without ``turn``, it is the whole answer.
-"""
-
-
-def parse_turns(rows: Iterable[Sequence[Any]]) -> Sequence[ModelTurn]:
-    """The turns in order.
-
-    :param rows: the columns of :data:`SELECT_TURNS`.
-    """
-    return list(_parse_turns(sorted(rows, key=lambda row: (row[1], row[0]))))
-
-
-def _parse_turns(rows: Iterable[Sequence[Any]]) -> Iterator[ModelTurn]:
-    for question, at, kept in rows:
-        seen = kept if _STEP in kept else _extract_turn(question, kept)
-        if seen is not None:
-            step = {name: seen[_STEP][name] for name in _FIELDS & seen[_STEP].keys()}  # versions differ in their fields
-            yield ModelTurn(question, seen[_KEY], LoopStep(**step), at)
-
-
 def load_turns(connection: Connection, run_id: str) -> Sequence[ModelTurn]:
-    """Every turn of a run in order."""
-    return parse_turns(connection.execute(SELECT_TURNS, {"run": run_id}))
+    """What guards see of every turn of a run, in order."""
+    query = select(AnswerRow.question, AnswerRow.time, AnswerRow.turn)
+    rows = connection.execute(query.where(AnswerRow.run_id == run_id, AnswerRow.turn.is_not(None)))
+    in_order = sorted(rows, key=lambda row: (row.time, row.question))
+    return [ModelTurn(row.question, row.turn[_KEY], _parse_step(row.turn[_STEP]), row.time) for row in in_order]
+
+
+def _parse_step(kept: dict[str, Any]) -> LoopStep:
+    """A step as another version may have kept it, with more fields or fewer."""
+    return LoopStep(**{name: kept[name] for name in _FIELDS & kept.keys()})
 
 
 def to_iteration(question: str, value: dict[str, Any]) -> Iteration:
@@ -274,9 +256,3 @@ def parse_history_entry(value: dict[str, Any], at: datetime) -> AgentTurn:
     used = [(str(use["tool"]), str(use["arguments"])) for use in value.get("uses", ())]
     said = str(value.get("text") or value.get("problem") or "")
     return AgentTurn(str(value[_KEY]), at, said, used, [str(each) for each in value.get(_WRONG, ())])
-
-
-async def purge(database: Database, repository_ids: Sequence[int]) -> None:
-    """Remove the answers of all runs in these repositories."""
-    of_runs = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids))
-    await database.execute(delete(AnswerRow).where(AnswerRow.run_id.in_(of_runs)))

@@ -480,8 +480,8 @@ async def _choose_attempt(
 
 def _is_same_base(row: RunRow, candidate: Candidate) -> bool:
     """Whether a run's verdict is about a merge into the same branch and commit, under the same check name."""
-    same_ref = row.base_ref in {"", candidate.base_ref}  # runs of older versions do not know the branch
-    return same_ref and row.base_sha == candidate.base_sha and row.check_name == candidate.check_name
+    known = (row.base_ref, row.base_sha, row.check_name)
+    return known == (candidate.base_ref, candidate.base_sha, candidate.check_name)
 
 
 async def _find_ended(session: AsyncSession, repository_id: int, number: int, ended_by: str) -> tuple[Run, ...]:

@@ -79,7 +79,7 @@ async def leave(database: Database, run: Run, phase: Phase, turn: int, now: date
         entered = await _find_event_time(session, run, EventType.phase_entered, phase, turn)
         if entered is None or await _find_event_time(session, run, EventType.phase_completed, phase, turn) is not None:
             return
-        moves = ledger.parse_moves((await session.execute(ledger.SELECT_MOVES, {"run": run.id})).all())
+        moves = ledger.parse_moves(await session.execute(ledger.select_moves(run.id)))
         before = breakers.measure_work([move for move in moves if move.at <= entered], entered, phase)
         took = (breakers.measure_work(moves, now, phase) - before).total_seconds()
         payload = {"turn": turn}

@@ -180,8 +180,8 @@ class BaseCoverages:
 
     async def find(self, commit: str) -> BaseCoverage | None:
         """What is known of a commit; None if nothing is."""
-        context = self.context
-        return await checkpoints.find_coverage(context.database, context.run.repository.id, self._build_key(commit))
+        database, repository = self.context.database, self.context.run.repository
+        return await checkpoints.find_shared(database, repository.id, self._build_key(commit), BaseCoverage)
 
     async def measure(self, mirror: Mirror, commit: str) -> BaseCoverage:
         """Run the tests of a commit, and keep what they cover, even if that is nothing."""
@@ -195,7 +195,7 @@ class BaseCoverages:
 
     async def _keep(self, base: BaseCoverage) -> BaseCoverage:
         context, key = self.context, self._build_key(base.commit)
-        await checkpoints.save_coverage(context.database, context.run, key, base, context.now())
+        await checkpoints.keep_shared(context.database, context.run, key, base, context.now())
         return base
 
     def _build_key(self, commit: str) -> str:

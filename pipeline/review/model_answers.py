@@ -8,14 +8,10 @@ from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.effort import ReadingEffort
 from agents.review.layers import CheckedChange
 from agents.review.looking_up import list_evidence, show_evidence
-from agents.review.model.layer import (
-    build_second_look,
-    extract_broken,
-    extract_findings,
-    keep_sure,
-    read_earlier_verdicts,
-)
+from agents.review.model.answers import extract_findings, read_earlier_verdicts
+from agents.review.model.conventions import extract_broken
 from agents.review.model.related import RelatedCode
+from agents.review.model.second_look import build_second_look, keep_sure
 from agents.review.syntax import drop_unfit
 from agents.toolbox import Toolbox
 from domain.config.sections import ReviewSettings

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from agents.llm.ask import ModelAnswer
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, apply_path_filters
-from agents.review.model.layer import EarlierFinding, Intent, find_current_line, narrow_change, show_cells
+from agents.review.model.file_selection import find_current_line, narrow_change
+from agents.review.model.notebooks import show_cells
+from agents.review.model.questions import EarlierFinding, Intent
 from domain.errors import CodeAccessError, HostFailure
 from domain.github.pull_requests import PullRequest
 from domain.review.changes import Change, ChangeStatus, FileChange, FileVersions

@@ -9,17 +9,8 @@ from agents.llm.ask import ModelAnswer, Question
 from agents.prompts.conventions import NOTHING_WRITTEN, WrittenConventions, read_conventions
 from agents.review.effort import EFFORTS, ReadingEffort
 from agents.review.layers import CheckedChange
-from agents.review.model.conventions import MOST_ASKED
-from agents.review.model.layer import (
-    CodeRules,
-    ConventionReport,
-    EarlierFinding,
-    Intent,
-    QuestionPlan,
-    build_questions,
-    build_rules_question,
-    keep_rules,
-)
+from agents.review.model.conventions import MOST_ASKED, CodeRules, ConventionReport, build_rules_question, keep_rules
+from agents.review.model.questions import EarlierFinding, Intent, QuestionPlan, build_questions
 from domain.config.configuration import Configuration
 from domain.config.sections import ReviewSettings
 from domain.errors import CodeAccessError

@@ -15,18 +15,11 @@ from agents.loop.loop import LookUpLimits
 from agents.review.effort import EFFORTS
 from agents.review.layers import ModelPart
 from agents.review.looking_up import ReviewAnswer, allot
-from agents.review.model.answers import CONVENTION
+from agents.review.model.answers import CONVENTION, Report, judge_issue, summarise_change
 from agents.review.model.conventions import count_calls
-from agents.review.model.layer import (
-    QuestionPlan,
-    Report,
-    ReviewQuestion,
-    Verdicts,
-    judge_issue,
-    keep_confirmed,
-    summarise_change,
-)
 from agents.review.model.proof import MOST_PROVED, soften_unshown
+from agents.review.model.questions import QuestionPlan, ReviewQuestion
+from agents.review.model.second_look import Verdicts, keep_confirmed
 from domain.config.configuration import Configuration
 from domain.config.sections import ReviewSettings
 from domain.review.changes import SkippedFile

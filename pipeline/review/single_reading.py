@@ -12,8 +12,9 @@ from agents.loop.loop import LookUpLimits
 from agents.review.effort import EFFORTS, ReadingEffort
 from agents.review.layers import CheckedChange, ModelPart, skip_model
 from agents.review.looking_up import DirectSteps, ReadableCode, ReviewAnswer, ask_looking_up
-from agents.review.model.layer import Intent, QuestionPlan, ReviewQuestion, show_cells
+from agents.review.model.notebooks import show_cells
 from agents.review.model.proof import list_provable
+from agents.review.model.questions import Intent, QuestionPlan, ReviewQuestion
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.review.changes import Change, FileVersions

@@ -63,14 +63,14 @@ class EarlierTestRuns:
             return await name_removed(mirror, self.services.toolbox, change, texts.ACTIONS)
         services, run = self.services, self.run
         key = await self._build_key(mirror, change)
-        kept = await checkpoints.find_earlier(services.database, run.repository.id, key)
+        kept = await checkpoints.find_shared(services.database, run.repository.id, key, EarlierTests)
         if kept is not None:
             return kept
         keeper = _KeptBaseRuns(self, await mirror.tree_of(change.merge_base))
         said = await run_earlier_tests(self._build_tester(mirror), change, keeper=keeper)
         is_whole = not (said.not_run or said.left_out or said.untold)  # somebody may have mended what is lacking
         if said != NOTHING_EARLIER and is_whole:
-            await checkpoints.save_earlier(services.database, run, key, said, services.clock.now())
+            await checkpoints.keep_shared(services.database, run, key, said, services.clock.now())
         return said
 
     def _build_tester(self, mirror: Mirror) -> Tester:
@@ -96,12 +96,12 @@ class _KeptBaseRuns:
 
     async def find(self, files: Sequence[str]) -> BaseRun | None:
         services, run = self.asking.services, self.asking.run
-        since = services.clock.now() - _KEPT
-        return await checkpoints.find_base(services.database, run.repository.id, self._build_key(files), since)
+        key, since = self._build_key(files), services.clock.now() - _KEPT
+        return await checkpoints.find_shared(services.database, run.repository.id, key, BaseRun, since)
 
     async def save(self, files: Sequence[str], base: BaseRun) -> None:
         services, run = self.asking.services, self.asking.run
-        await checkpoints.save_base(services.database, run, self._build_key(files), base, services.clock.now())
+        await checkpoints.keep_shared(services.database, run, self._build_key(files), base, services.clock.now())
 
     def _build_key(self, files: Sequence[str]) -> str:
         place = describe_place(self.asking.services, self.asking.configuration)

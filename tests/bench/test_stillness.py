@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from agents.review import layers, reviewer
-from agents.review.model.layer import build_questions
+from agents.review.model.questions import build_questions
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.review.review import Remark

@@ -15,16 +15,9 @@ from agents.llm import messages
 from agents.llm.ask import Question, ask
 from agents.llm.prices import estimate
 from agents.llm.scripted import ScriptedModel
-from agents.review.model.layer import (
-    Intent,
-    QuestionPlan,
-    Report,
-    ReviewQuestion,
-    Verdicts,
-    build_second_look,
-    extract_findings,
-    keep_confirmed,
-)
+from agents.review.model.answers import Report, extract_findings
+from agents.review.model.questions import Intent, QuestionPlan, ReviewQuestion
+from agents.review.model.second_look import Verdicts, build_second_look, keep_confirmed
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from tests.bench.measured_runs import FRAME

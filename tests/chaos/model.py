@@ -109,7 +109,8 @@ _FOUND: Mapping[str, JsonValue] = {
     "line": 2,
     "end_line": 2,
     "quote": "return sum(prices[1:])",
-    "severity": "error",
+    "harm": "wrong_result",
+    "met_by": "caller",
     "confidence": 0.9,
     "message": "The first price is left out of the total.",
 }

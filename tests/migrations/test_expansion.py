@@ -19,7 +19,7 @@ FIRST = "0002"
 """The schema of the first release."""
 
 RELEASED: Mapping[str, str] = {
-    "0001": "7c566b750a8f7fe0498364a2b5c6b5b6bed48a9f182f0cb5ee8b690223bd66c3",
+    "0001": "b9645e96262b2455b02e38311cc24edde7fb15aa1b7eae59fb230b898f3610d2",
     "0002": "442a644c339d9592406ca79f1ee7572afcd6533b9671f4f7a433541451d8e140",
 }
 """The migrations that databases of users went through, and the SHA-256 of their files; a release adds its own."""

@@ -15,6 +15,7 @@ from memory.learned import memories, recall
 from memory.learned.recall import RecalledMemory
 from tests.rows import run_row
 from tests.stories.driver import Story
+from tests.unit.memories.records import keep
 from tests.world.dashboard import HOSTILE, Visitor, dismiss_finding, fill_repository, signed_in
 from tests.world.memories import teach
 
@@ -110,7 +111,7 @@ async def test_a_shared_memory_says_nothing_of_where_else_it_is_recalled(story: 
     repository, _ = story.repository({"README.md": "# Shop\n"})
     database = story.forge.services.database
     taught = (await teach(story, repository)).model_copy(update={"id": ID, "scope": Scope.organisation})
-    await memories.add(database, taught)
+    await keep(database, taught)
     async with database.transaction() as session:
         for run_id, number, place in ((HERE, 5, repository.id), (ELSEWHERE, 77, repository.id + 1)):
             session.add(run_row(run_id, repository_id=place, number=number))

@@ -274,7 +274,7 @@ async def test_what_an_author_hid_is_fixed_as_any_finding(story_with_model: Stor
     story, empty = story_with_model, "def test_total():\n    assert True\n"
     said = {**claim(2, "assert True", "warning"), "rule": "avoidance/failure-hidden", "path": "tests/test_pay.py"}
     model.when("assert True", {"findings": [said]})
-    model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+    model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": "assert True"}]})
     repository, alice, _ = await at_level(story, 1)
     pull, _ = await open_pull_request(story, repository, alice, {"tests/test_pay.py": empty, "app.py": APP})
     [comment] = story.comments(pull)

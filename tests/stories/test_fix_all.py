@@ -8,7 +8,7 @@ from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
 from tests.world.automation import APP, at_level, open_pull_request, settle_looks
 from tests.world.credentials import LEAKING
-from tests.world.model_findings import ASKED, FIXED, ONE_LINE, PAY, RIGHT, WRONG, claim, find_division
+from tests.world.model_findings import ASKED, DIVISION, FIXED, ONE_LINE, PAY, RIGHT, WRONG, claim, find_division
 from tests.world.replies import mask
 
 UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
@@ -117,7 +117,7 @@ async def test_what_a_known_fix_beside_it_mends_is_fixed(story_with_model: Story
     said = {**claim(2, "import sys"), "path": "app.py", "message": "Importing this here starts a second loop."}
     model.when("+ import sys", {"findings": [said, claim()]})
     model.when("len(prices)", {"findings": [said, claim()]})
-    model.when("== candidates", {"verdicts": [{"number": n, "confirmed": True, "confidence": 0.9} for n in (1, 2)]})
+    model.when("== candidates", {"verdicts": [{"number": n, "verdict": "proven", "quote": DIVISION} for n in (1, 2)]})
     repository, alice, _ = await at_level(story, 1)
     pull, _ = await open_pull_request(story, repository, alice, {"app.py": UNUSED, "billing/pay.py": PAY})
     model.when(ASKED, ONE_LINE, {**FIXED, "gone": list[JsonValue](story.finding_names(pull, "second loop"))})

@@ -4,7 +4,7 @@ import pytest
 
 from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
-from tests.world.model_findings import PAY, claim
+from tests.world.model_findings import DIVISION, PAY, claim
 
 CALM = (
     "import subprocess\n\nimport flask\n\nTARGET = 'all'\n\n\n"
@@ -55,7 +55,7 @@ async def test_an_error_is_said_on_lines_that_a_push_does_not_reach(
     pull = await alice.open_pull_request(repository, "feature", title="Add totals")
     await story.settle()
     model.when("VALUE_7 = 70", {"findings": [claim()]})
-    model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.95}]})
+    model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": DIVISION}]})
     await alice.push(repository, "feature", {"billing/pay.py": PAY.replace("VALUE_7 = 7\n", "VALUE_7 = 70\n")})
     await story.settle()
     assert len(story.comments(pull)) == 1

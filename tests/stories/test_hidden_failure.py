@@ -24,7 +24,8 @@ def claim_hidden_failure(model: ScriptedModel, verdict: Verdict) -> None:
         "line": 2,
         "end_line": 2,
         "quote": QUOTE,
-        "severity": "error",
+        "harm": "wrong_result",
+        "met_by": "caller",
         "confidence": 0.9,
         "message": "It adds the first price only where there are fewer than three, as in the test. Sum all of them.",
     }

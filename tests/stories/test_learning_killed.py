@@ -11,11 +11,10 @@ from domain.events import EventType
 from domain.memories import Archived
 from memory.db.tables.repositories import MemoryUseRow
 from memory.db.tables.runs import EventRow, SpendRow
-from memory.learned import memories
 from tests.accounts import find_discrepancies
 from tests.chaos.driver import ChaosStage, Point, stage
 from tests.chaos.model import SHOP
-from tests.unit.memories.records import build_numbered
+from tests.unit.memories.records import build_numbered, keep, list_all
 
 
 def die_at(there: ChaosStage, where: str, moment: str, nth: int = 1) -> None:
@@ -60,7 +59,7 @@ async def test_it_looks_back_once_and_pays_once(where: str, moment: str, tmp_pat
         await there.settle()
 
         assert there.kills == 1
-        [learned] = await memories.list_all(there.database, repository.id)
+        [learned] = await list_all(there.database, repository.id)
         assert "unittest" in learned.content
         assert await count(there, EventType.learning_stored) == 1
         assert await count(there, EventType.reflected) == 1
@@ -83,7 +82,7 @@ async def test_a_night_that_is_cut_short_ends_the_same(tmp_path: Path) -> None:
             await there.settle()
         assert there.kills == 1
         assert await count(there, EventType.consolidated) == 1
-        every = await memories.list_all(there.database, 7)
+        every = await list_all(there.database, 7)
         live = [each for each in every if each.is_live]
         assert (len(every), len(live)) == (160, 75)
         assert sum(each.archived_why is Archived.doubtful for each in every) == 10
@@ -103,7 +102,7 @@ async def _remember(there: ChaosStage) -> None:
             made = build_numbered(
                 number * 2 + wording + 1, content, tags=(f"tag{wording}",), created_at=now, used_at=now
             )
-            await memories.add(there.database, made)
+            await keep(there.database, made)
     for number in range(200, 210):
         doubtful = build_numbered(number, f"Keep shop/part{number}.py small.", 0.1, created_at=now, used_at=now)
-        await memories.add(there.database, doubtful)
+        await keep(there.database, doubtful)

@@ -11,7 +11,7 @@ import pytest
 from bot.cli.local_review import LocalOptions, run
 from domain.review.review import Decision
 from tests.provider import KEY, Provider, report_value, serve_provider
-from tests.world.model_findings import LINE, PAY, claim
+from tests.world.model_findings import DIVISION, LINE, PAY, claim
 from tests.world.single_reviews import Desk, open_desk, run_process
 
 _PAY = "billing/pay.py"
@@ -99,4 +99,4 @@ def _find() -> Any:
 
 
 def _confirm() -> Any:
-    return report_value({"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+    return report_value({"verdicts": [{"number": 1, "verdict": "proven", "quote": DIVISION}]})

@@ -14,7 +14,7 @@ from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.databases import create_database
 from tests.stories.driver import Story, open_story
-from tests.world.model_findings import FILLER, LINE, PAY, claim, find_division
+from tests.world.model_findings import DIVISION, FILLER, LINE, PAY, claim, find_division
 
 
 async def _open_pull_request(story: Story, author: str = "alice") -> tuple[Repository, User, PullRequest, str]:
@@ -239,7 +239,7 @@ async def test_a_push_is_reviewed_for_what_it_changes(story_with_model: Story, m
     assert story_with_model.comments(pull) == []
 
     model.when("VALUE_7 = 70", {"findings": [late, near]})
-    model.when("== candidates", {"verdicts": [{"number": n, "confirmed": True, "confidence": 0.9} for n in (1, 2)]})
+    model.when("== candidates", {"verdicts": [{"number": n, "verdict": "proven", "quote": DIVISION} for n in (1, 2)]})
     pushed = PAY.replace("VALUE_7 = 7\n", "VALUE_7 = 70\n")
     head = await alice.push(repository, "feature", {"billing/pay.py": pushed})
     await story_with_model.settle()

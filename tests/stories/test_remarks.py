@@ -5,9 +5,9 @@ from inline_snapshot import snapshot
 from pydantic import JsonValue
 
 from agents.llm.scripted import Fails, Says, ScriptedModel
-from memory import reservations
 from safety.eligibility import COMMENTS_PER_OUTSIDER
 from simulator.state import PullRequest
+from tests.accounts import list_calls
 from tests.stories.driver import Story
 from tests.world.issues import open_issue, plan
 from tests.world.model_findings import LINE, open_reviewed
@@ -92,8 +92,8 @@ async def test_what_reading_a_mention_costs_is_booked_on_no_review(
     *readings, review = await story_with_model.runs()
     assert [each.trigger for each in readings] == ["question", "question"]
     database = story_with_model.forge.services.database
-    assert [len(await reservations.list_calls(database, each.id)) for each in readings] == [1, 1]
-    assert not any("hear" in each.step for each in await reservations.list_calls(database, review.id))
+    assert [len(await list_calls(database, each.id)) for each in readings] == [1, 1]
+    assert not any("hear" in each.step for each in await list_calls(database, review.id))
     story_with_model.pass_over(pull)
     assert story_with_model.thread_answers(pull, comment)
 

@@ -20,7 +20,7 @@ SLOW: dict[str, JsonValue] = {
 
 async def _open(story: Story, model: ScriptedModel) -> tuple[Repository, User, User, PullRequest, ReviewComment]:
     model.when("shell=True", {"findings": [SLOW]})
-    model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+    model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": MARKED.strip()}]})
     repository, alice = story.repository(SHOP)
     carol = story.github.user("carol")
     story.github.grant(repository, carol, "maintain")

@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 
 from bot.cli.main import cli
 from tests.provider import KEY, Provider, report_value, serve_provider
-from tests.world.model_findings import LINE, PAY, claim
+from tests.world.model_findings import DIVISION, LINE, PAY, claim
 from tests.world.single_reviews import BROKEN, FLAWED, READS, WRITES, Desk, open_desk
 
 
@@ -115,7 +115,7 @@ async def test_a_fine_grained_token_that_may_not_write(desk: Desk) -> None:
 async def test_a_model_reads_only_if_asked(desk: Desk) -> None:
     pull = await desk.propose({"billing/pay.py": PAY})
     token = desk.github.personal_token(desk.bob)
-    verdicts = {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]}
+    verdicts = {"verdicts": [{"number": 1, "verdict": "proven", "quote": DIVISION}]}
     provider = Provider([report_value({"findings": [claim()]}), report_value(verdicts)])
     async with serve_provider(provider) as address:
         key = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": address}

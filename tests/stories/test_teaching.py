@@ -11,7 +11,7 @@ from memory.learned import memories
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
-from tests.world.model_findings import LINE, PAY, claim, find_division
+from tests.world.model_findings import DIVISION, LINE, PAY, claim, find_division
 from tests.world.replies import bodies, first_lines
 
 APP = "import os\n\n\ndef main():\n    return os.name\n"
@@ -273,7 +273,7 @@ async def test_other_words_of_the_model_do_not_get_round_a_dismissal(
     above = claim(LINE - 1, signature) | {"message": "An empty list of prices divides by zero below."}
     for branch, line, said in (("second", LINE, reworded), ("third", LINE - 1, above | {"rule": reworded["rule"]})):
         model.when("len(prices)", {"findings": [said]})
-        model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+        model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": DIVISION}]})
         pull, head = await open_pull_request(
             story_with_model, repository, alice, branch, {"billing/pay.py": PAY, f"{branch}.md": "x\n"}
         )
@@ -286,7 +286,7 @@ async def test_other_words_of_the_model_do_not_get_round_a_dismissal(
 
     other = claim(LINE - 1, signature) | {"message": "The result is rounded nowhere: money is an integer here."}
     model.when("len(prices)", {"findings": [other]})
-    model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+    model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": DIVISION}]})
     pull, head = await open_pull_request(
         story_with_model, repository, alice, "fourth", {"billing/pay.py": PAY, "fourth.md": "x\n"}
     )

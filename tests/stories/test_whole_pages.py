@@ -6,7 +6,7 @@ from agents.llm.scripted import ScriptedModel
 from simulator import User
 from simulator.state import PullRequest
 from tests.stories.driver import Story
-from tests.world.model_findings import PAY, claim
+from tests.world.model_findings import DIVISION, PAY, claim
 from tests.world.pages import show_page
 
 SHOP = {"README.md": "# Shop\n", "shop/__init__.py": "", "deploy/service.yml": "replicas: 2\n"}
@@ -120,7 +120,7 @@ F-APAUPJ shop/parcels.py:3 (warning): `os` imported but unused. Remove the impor
 
 async def test_a_page_with_a_model(story_with_model: Story, model: ScriptedModel) -> None:
     model.when("len(prices)", {"summary": "Adds the total of an order.", "findings": [claim(severity="warning")]})
-    model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+    model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": DIVISION}]})
     _, _, pull = await _propose(story_with_model, {"billing/pay.py": PAY, "shop/parcels.py": FETCH})
     story_with_model.pass_over(pull)
     assert show_page(story_with_model.github, pull) == snapshot("""\

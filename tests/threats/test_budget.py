@@ -18,7 +18,7 @@ from domain.runs.run import Phase
 from memory import reservations
 from memory.db.engine import Database
 from memory.reservations import PhaseBudget
-from tests.accounts import find_discrepancies
+from tests.accounts import find_discrepancies, list_calls
 from tests.clock import MovableClock
 from tests.databases import Backend, create_database, drop_database
 from tests.threats.racing import LIMITS, WANTED, run
@@ -102,7 +102,7 @@ async def test_b2_missing_usage_is_charged_at_the_maximum(database: Database):
     model = ScriptedModel(DEAR).when("data", Reports('{"text": "fine"}', usage=None))
     answer = await ask_model(model.language_model, purse(database))
 
-    (row,) = await reservations.list_calls(database, "run-1")
+    (row,) = await list_calls(database, "run-1")
     assert answer.value == FINE
     assert row.amount == row.reserved == answer.cost > 0
     assert not await find_discrepancies(database, LIMITS)
@@ -113,7 +113,7 @@ async def test_b2_usage_that_is_there_is_charged_as_it_is(database: Database):
     model = ScriptedModel(DEAR).when("data", FINE)
     answer = await ask_model(model.language_model, purse(database))
 
-    (row,) = await reservations.list_calls(database, "run-1")
+    (row,) = await list_calls(database, "run-1")
     assert row.amount == DEAR.cost(Usage(input_tokens=row.input_tokens, output_tokens=row.output_tokens))
     assert 0 < row.amount == answer.cost < row.reserved
     assert (row.state, row.outcome, row.model, row.phase) == ("settled", "answered", "scripted", "review")
@@ -130,7 +130,7 @@ async def test_d2_a_process_that_dies_in_the_call_loses_the_reservation_and_the_
 
     answer = await ask_model(model.language_model, purse(database))
 
-    first, second = await reservations.list_calls(database, "run-1")
+    first, second = await list_calls(database, "run-1")
     assert answer.value == FINE
     assert (first.state, first.amount) == ("lost", first.reserved)
     assert (second.state, second.amount) == ("settled", answer.cost)
@@ -151,7 +151,7 @@ async def test_d2_a_process_that_dies_between_the_answer_and_the_settlement(data
 
     await ask_model(model.language_model, purse(database))
 
-    assert [row.state for row in await reservations.list_calls(database, "run-1")] == ["lost", "settled"]
+    assert [row.state for row in await list_calls(database, "run-1")] == ["lost", "settled"]
     assert not await find_discrepancies(database, LIMITS)
 
 

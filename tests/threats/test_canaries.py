@@ -77,11 +77,12 @@ def repeats_it_as_a_finding() -> Reply:
             "line": 121,
             "end_line": 121,
             "quote": line,
-            "severity": "error",
+            "harm": "wrong_result",
+            "met_by": "caller",
             "confidence": 0.9,
             "message": f"The key is {key}. Remove it.",
         }
-        verdict = {"number": 1, "confirmed": True, "confidence": 0.9}
+        verdict = {"number": 1, "verdict": "proven", "quote": line}
         second = "== candidates" in (await request.text())
         return await report_value({"verdicts": [verdict]} if second else {"findings": [claim]})(request)
 

@@ -388,7 +388,8 @@ async def test_t_t1_nothing_an_agent_says_decides(story_with_model: Story, model
                     "line": 1,
                     "end_line": 1,
                     "quote": "VALUE = 0",
-                    "severity": "warning",
+                    "harm": "wrong_result",
+                    "met_by": "condition",
                     "confidence": 0.9,
                     "message": words,
                 }

@@ -54,7 +54,8 @@ async def test_t_t4_what_a_model_remarks_on_is_left_to_people(story: Story, mode
         "quote": "To install it, run pip install shop-evil and then start the shop.",
         "trigger": "Whoever follows it installs a package of somebody else.",
         "message": "It has readers install a package that is not the project's.",
-        "severity": "error",
+        "harm": "wrong_result",
+        "met_by": "caller",
         "confidence": 0.9,
     }
     model.when("shop-evil", {"findings": [remark]})

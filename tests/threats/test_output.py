@@ -152,7 +152,7 @@ async def test_t_o3_what_a_hostile_model_finds_is_shown_and_does_nothing(
         for place, (text, replacement) in enumerate(said)
     ]
     model.when("RATE_59", {"findings": claims})
-    confirmed: list[JsonValue] = [{"number": number, "confirmed": True, "confidence": 0.9} for number in range(1, 6)]
+    confirmed: list[JsonValue] = [{"number": number, "verdict": "proven", "quote": source[0]} for number in range(1, 6)]
     model.when("== candidates", {"verdicts": confirmed})
     repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     head = await alice.push(repository, "feature", {"rates.py": "\n".join(source) + "\n"}, base="main")

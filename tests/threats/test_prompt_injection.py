@@ -10,15 +10,9 @@ from pydantic import JsonValue
 from agents.llm.ask import ModelAnswer, ask
 from agents.llm.models import LanguageModel
 from agents.llm.scripted import ScriptedModel
-from agents.review.model.answers import ReportedFinding
-from agents.review.model.layer import (
-    Intent,
-    Report,
-    ReviewQuestion,
-    build_questions,
-    build_second_look,
-    extract_findings,
-)
+from agents.review.model.answers import Report, ReportedFinding, extract_findings
+from agents.review.model.questions import Intent, ReviewQuestion, build_questions
+from agents.review.model.second_look import build_second_look
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from domain.review.review import Decision, LayerReport, Risk, RiskLevel
 from safety.review_decision import decide
@@ -46,7 +40,8 @@ def claim(**changes: JsonValue) -> dict[str, JsonValue]:
         "end_line": 3,
         "quote": "    return amount / till.rate",
         "message": "A rate of 0 raises ZeroDivisionError.",
-        "severity": "error",
+        "harm": "wrong_result",
+        "met_by": "caller",
         "confidence": 0.9,
     }
     return usual | changes

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 from domain.memories import Memory, MemoryKind, Origin
 from domain.runs.run import RepositoryRef
-from memory.learned import memories
 from simulator.state import Repository
 from tests.stories.driver import Story
+from tests.unit.memories.records import keep
 
 MEMORY_ID = "01JTHEMEMORYOFDIVISIONM7QX"
 
@@ -29,5 +29,5 @@ async def teach(story: Story, repository: Repository, content: str = "Totals of 
         created_at=now,
         used_at=now,
     )
-    await memories.add(story.forge.services.database, taught)
+    await keep(story.forge.services.database, taught)
     return taught

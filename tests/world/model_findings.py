@@ -17,15 +17,14 @@ FILLER = "".join(f"VALUE_{number} = {number}\n" for number in range(120))
 PAY = FILLER + "\n\ndef total(prices: list[float]) -> float:\n    return sum(prices) / len(prices)\n"
 
 
-LINE = PAY.splitlines().index("    return sum(prices) / len(prices)") + 1
+DIVISION = "return sum(prices) / len(prices)"
+LINE = PAY.splitlines().index(f"    {DIVISION}") + 1
 
 
 _MET_BY = {"error": "caller", "warning": "condition", "info": "nobody"}
 
 
-def claim(
-    line: int = LINE, quote: str = "return sum(prices) / len(prices)", severity: str = "error"
-) -> dict[str, JsonValue]:
+def claim(line: int = LINE, quote: str = DIVISION, severity: str = "error") -> dict[str, JsonValue]:
     """A finding as the model hands it in.
 
     :param severity: that follows from its consequence.
@@ -47,7 +46,7 @@ def claim(
 def find_division(model: ScriptedModel, severity: str = "error") -> None:
     """Let the model find the division, and stand by it when it looks again."""
     model.when("len(prices)", {"findings": [claim(severity=severity)]})
-    model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+    model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": DIVISION}]})
 
 
 WRONG = "    return sum(prices) / len(prices)"

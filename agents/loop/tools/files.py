@@ -15,28 +15,10 @@ from domain.text.redaction import redact_outgoing
 from workspace.patches import refusals
 from workspace.snapshot import CannotRead, SearchResult, Snapshot, SnapshotFile
 
-_TOKEN = re.compile(
-    r"""
-      \\(?P<escape>.)
-    | \[(?P<negated>\^?)(?P<members>\]?(?:\[:\w+:\]|\\.|[^\]\\])*+)\]
-    | (?P<group>\(\?.?)
-    | (?P<bound>\{(?:\d+,?\d*|,\d+)\})
-    | (?P<brace>\{)
-    | (?P<end>\$)
-    | (?P<other>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_LARGEST = 20_000
-_MEMBER = re.compile(r"\[:\w+:\]|\\.|.", re.DOTALL)
-_CLASSES = {"d": "0-9", "w": "0-9A-Za-z_", "s": r"\t\n\v\f\r "}
-_ESCAPES = {
-    **{letter: f"[{members}]" for letter, members in _CLASSES.items()},
-    **{letter.upper(): f"[^{members}]" for letter, members in _CLASSES.items()},
-    "t": r"\t",
-    "r": r"\r",
-}
-_PLACES = {"b": r"(?-u:\b)", "B": r"\B"}
+_LONE_BRACE = re.compile(r"(\\[pPx]\{|\\.)|\{(?!\d+(?:,\d*)?\}|,\d+\})")
+"""One that begins no bound. Code is full of them, and other engines take them as they are."""
+_LINE_BREAK = re.compile(r"(?<![\\^])(?:\\\\)*\\n")
+"""One that is to be found, unlike that of ``[^\n]``."""
 
 LONGEST_LINE = 500  # characters; generated code has longer ones
 _ROOM = LONGEST_ANSWER - 2_000  # characters of lines in an answer; notes come on top
@@ -228,11 +210,11 @@ def _prefilter(paths: Iterable[str], pattern: str) -> Iterator[str]:
 
 def _check_pattern(arguments: Grep) -> str:
     pattern = arguments.pattern
-    if any(character in pattern for character in "\n\r\0"):
+    if any(character in pattern for character in "\n\r\0") or (not arguments.fixed and _LINE_BREAK.search(pattern)):
         raise ToolMistake("The pattern holds a line break or a NUL. A search looks at one line at a time.")
     if any("\ud800" <= character <= "\udfff" for character in pattern):
         raise ToolMistake("The pattern is not UTF-8.")
-    return pattern if arguments.fixed else to_linear(pattern)
+    return pattern if arguments.fixed else _LONE_BRACE.sub(lambda found: found[1] or r"\{", pattern)
 
 
 def _explain_no_match(pattern: str) -> str:
@@ -301,69 +283,3 @@ def _list_notes(found: SearchResult, looked_at: int, special: int) -> Iterator[s
 
 def _count_files(number: int) -> str:
     return f"{number:,} file{'' if number == 1 else 's'}"
-
-
-def to_linear(pattern: str) -> str:
-    """The expression in the syntax of the search. ``$`` also matches before the carriage return of a CRLF.
-
-    :raises ToolMistake: it holds something that the search does not know.
-    """
-    tokens = list(_TOKEN.finditer(pattern))
-    if _measure(tokens) > _LARGEST:
-        raise ToolMistake("The pattern repeats what repeats too often. Write * or + in place of {m,n}.")
-    return "".join(map(_translate, tokens))
-
-
-def _measure(tokens: Iterable[re.Match[str]]) -> int:
-    """How many characters a pattern has with everything written out that a bound repeats, as the engine does."""
-    sizes, last = [0], 0  # of the groups that are open, and of what a bound would repeat
-    for token in tokens:
-        if token["bound"] is not None:
-            times = max(int(number or 0) for number in token["bound"].strip("{}").split(","))
-            sizes[-1] += last * max(times - 1, 0)
-            last *= max(times, 1)
-        elif token["group"] is not None or token[0] == "(":
-            sizes.append(0)
-        elif token[0] == ")" and len(sizes) > 1:
-            last = sizes.pop()
-            sizes[-1] += last
-        else:
-            last = 1
-            sizes[-1] += last
-    return sum(sizes)
-
-
-def _translate(token: re.Match[str]) -> str:
-    if token["escape"] is not None:
-        return _PLACES.get(token["escape"]) or _escape(token["escape"])
-    if token["members"] is not None:
-        return f"[{token['negated']}{''.join(map(_member, _MEMBER.findall(token['members'])))}]"
-    if token["group"] is not None and token["group"] != "(?:":
-        raise _unknown(token["group"])
-    if token["brace"] is not None:
-        return r"\{"
-    if token["bound"] is not None:
-        return token["bound"].replace("{,", "{0,")
-    return "\r?$" if token["end"] is not None else token[0]
-
-
-def _escape(character: str) -> str:
-    if character in _ESCAPES:
-        return _ESCAPES[character]
-    if character.isascii() and character.isalnum():
-        raise _unknown(f"\\{character}")
-    return f"\\{character}" if character.isascii() else character
-
-
-def _member(text: str) -> str:
-    """A member of a bracket expression."""
-    if len(text) == 2:
-        return _escape(text[1])
-    return f"\\{text}" if text in {"[", "]", "&", "~", "^"} else text
-
-
-def _unknown(what: str) -> ToolMistake:
-    return ToolMistake(
-        f"The pattern holds {what!r}, which this search does not know: no look-around, backreferences, flags or"
-        " character codes. Write a simpler pattern, or search a fixed text with fixed=true."
-    )

@@ -13,7 +13,6 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
     WithJsonSchema,
-    model_validator,
 )
 
 from agents.llm.ask import ModelAnswer
@@ -101,8 +100,6 @@ _LONGEST_RANGE = 20
 _LONGEST_FIX = 40
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+", re.IGNORECASE)
 _NUMBERED = re.compile(r"^\d+[+> ]")
-_MET_BY = {"info": MetBy.nobody, "warning": MetBy.condition, "error": MetBy.caller, "critical": MetBy.caller}
-"""What a severity meant that an answer to an earlier version named."""
 
 
 class Claim(Protocol):
@@ -136,8 +133,7 @@ class ReportedFinding(Value):
     """One finding as the model states it.
 
     :param trace: how it goes wrong, step by step; first, because a model that writes it first judges better.
-    :param trigger: with which input or state, and what is wrong then; without one the finding is dropped. None in
-        answers to earlier versions.
+    :param trigger: with which input or state, and what is wrong then; an empty one drops the finding.
     :param harm: what breaks; :param met_by: for whom. The severity follows from both.
     """
 
@@ -155,15 +151,6 @@ class ReportedFinding(Value):
     met_by: MetBy
     confidence: Confidence
     replacement: Replacement = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_earlier(cls, data: Any) -> Any:
-        """Take an answer to the question of an earlier version, which named a severity, from a journal."""
-        if not isinstance(data, dict) or "severity" not in data or "harm" in data:
-            return cast(Any, data)
-        said = cast(dict[str, Any], data)
-        return {**said, "harm": Harm.wrong_result, "met_by": _MET_BY.get(said["severity"])}
 
     @property
     def grounds(self) -> str:

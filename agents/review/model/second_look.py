@@ -3,10 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, cast
-
-from pydantic import model_validator
-from pydantic.json_schema import SkipJsonSchema
+from typing import Literal, TypeVar
 
 from agents.llm.ask import ModelAnswer, Question
 from agents.prompts import frame_data, load_prompt
@@ -70,7 +67,6 @@ class ShownCode:
         return bool(names & named) and _is_among(quote, self.unchanged)
 
 
-_LEAST_CONFIRMED = 0.6  # of an answer to an earlier version
 _PROVEN = SURE  # confidence that a proof gives at least: what is proven may request changes
 SURE_ENOUGH = 0.85
 """The least confidence at which a candidate is kept if there is no second look."""
@@ -88,25 +84,13 @@ class CandidateVerdict(Value):
     """The verdict of the second look on one candidate.
 
     :param why: written first, because a model that writes it judges better.
-    :param quote: the shown line that proves or refutes it; None in answers to earlier versions.
-    :param confidence: in answers to earlier versions only.
+    :param quote: the shown line that proves or refutes it.
     """
 
     number: int
     why: str = ""
     verdict: Literal["proven", "unsure", "refuted"]
     quote: str | None = None
-    confidence: SkipJsonSchema[float] = 1.0
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_earlier(cls, data: Any) -> Any:
-        """Take an answer to the question of an earlier version, which a run in flight may have in its journal."""
-        if not isinstance(data, dict) or "confirmed" not in data:
-            return cast(Any, data)
-        said = cast(dict[str, Any], data)
-        is_proven = said["confirmed"] is True and said.get("confidence", 0) >= _LEAST_CONFIRMED
-        return {**said, "verdict": "proven" if is_proven else "refuted"}
 
 
 class Verdicts(Value):
@@ -166,11 +150,10 @@ def keep_confirmed(candidates: Sequence[F], answer: ModelAnswer, question: Quest
     """
     if answer.value is None or question is None:
         return keep_sure(candidates)
-    asks_for_proof = question.instructions.startswith(load_prompt("second_look"))  # an earlier version asked for none
     shown = ShownCode.of(question.content)
     said = {verdict.number: verdict for verdict in Verdicts.model_validate(answer.value).verdicts}
     pairs = [(finding, said.get(number)) for number, finding in enumerate(candidates, 1)]
-    kept = [_weigh(*pair, shown, asks_for_proof=asks_for_proof) for pair in pairs]
+    kept = [_weigh(*pair, shown) for pair in pairs]
     return tuple(finding for finding in kept if finding is not None)
 
 
@@ -185,7 +168,7 @@ def _list_instructions(candidates: Sequence[RawFinding]) -> Iterator[str]:
         yield load_prompt("second_look_conventions")
 
 
-def _weigh(finding: F, verdict: CandidateVerdict | None, shown: ShownCode, *, asks_for_proof: bool) -> F | None:
+def _weigh(finding: F, verdict: CandidateVerdict | None, shown: ShownCode) -> F | None:
     """The finding as far as the second look leaves it; None if it is refuted, not judged or stays a guess.
 
     Who proves or refutes quotes the line that does: without one the verdict counts as unsure.
@@ -193,12 +176,10 @@ def _weigh(finding: F, verdict: CandidateVerdict | None, shown: ShownCode, *, as
     if verdict is None:
         return None
     is_proven, is_refuted = verdict.verdict == "proven", verdict.verdict == "refuted"
-    has_evidence = verdict.quote is None or (is_proven and not asks_for_proof)
-    if not has_evidence:
-        is_outside = is_proven and RULES[finding.rule].is_proven_outside
-        has_evidence = (shown.holds_outside if is_outside else shown.holds)(verdict.quote or "")
+    is_outside = is_proven and RULES[finding.rule].is_proven_outside
+    has_evidence = (shown.holds_outside if is_outside else shown.holds)(verdict.quote or "")
     if is_proven and has_evidence:
-        return _grade(finding, min(max(finding.confidence, _PROVEN), verdict.confidence))
+        return _grade(finding, max(finding.confidence, _PROVEN))
     limit = UNSURE if finding.blocks else RULES[finding.rule].unproven
     if (is_refuted and has_evidence) or finding.confidence < UNSURE or limit is None:
         return None

@@ -89,11 +89,6 @@ def list_runners(facts: RepositoryFacts) -> tuple[Runner, ...]:
     return tuple(_list(facts))
 
 
-def choose_runner(path: str, facts: RepositoryFacts) -> Runner | None:
-    """The runner that takes tests from a file; None if it is no file of tests, or its runner is not known."""
-    return next((runner for runner in _list(facts) if runner.owns(path)), None)
-
-
 def list_parts(family: Family, known: RepositoryFacts) -> list[RepositoryFacts]:
     """The top of a repository, and the folders below that test what is in them by a manifest of their own."""
     named = (PurePosixPath(path) for path in known.paths if is_own(path, known.paths))

@@ -71,8 +71,7 @@ class ConfigurationRow(TableRow):
 class MemoryRow(TableRow):
     """Something Forge learned; see :class:`domain.memories.Memory`.
 
-    ``last_accessed`` and ``access_count`` are about its recalls, ``used_at`` is about its uses. ``used_at`` is None if
-    an older version stored the memory; then ``created_at`` counts.
+    ``last_accessed`` and ``access_count`` are about its recalls, ``used_at`` is about its uses.
     """
 
     __tablename__ = "memories"
@@ -98,9 +97,9 @@ class MemoryRow(TableRow):
     taught_by: Mapped[int] = mapped_column(server_default="0")
     last_accessed: Mapped[datetime]
     access_count: Mapped[int]
-    used_at: Mapped[datetime | None]
+    used_at: Mapped[datetime]
     archived_at: Mapped[datetime | None]
-    archived_why: Mapped[str] = mapped_column(server_default="")
+    archived_why: Mapped[str | None]
 
 
 class MemoryUseRow(TableRow):

@@ -1,12 +1,12 @@
 """The tables of runs and what belongs to them: events, money, checkpoints, writes to GitHub, waits and contracts."""
 
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import JSON, Index, LargeBinary, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from domain.runs.run import REVIEW_CHECK, ExecutionMode, ReasonCode, RepositoryRef, Run, RunState, Trigger
+from domain.runs.run import REVIEW_CHECK, RepositoryRef, Run
 from memory.db.engine import TableRow
 
 IS_MOVE = text("(type LIKE 'run.%' OR type LIKE 'phase.%')")
@@ -66,7 +66,7 @@ class RunRow(TableRow):
     number: Mapped[int]
     head_sha: Mapped[str]
     base_sha: Mapped[str]
-    base_ref: Mapped[str] = mapped_column(server_default="")  # empty in rows of older versions
+    base_ref: Mapped[str]
     check_name: Mapped[str] = mapped_column(server_default=REVIEW_CHECK)
     mode: Mapped[str | None]  # that somebody asked for; None: the configuration's
     lane: Mapped[int | None]  # what the fencing token guards of what goes on beside reviews; None: its number
@@ -86,27 +86,15 @@ class RunRow(TableRow):
     check_cause: Mapped[str | None]  # head | contracts | tests
     check_number: Mapped[int | None]  # tells the checks of one cause apart
 
+    @property
+    def repository(self) -> RepositoryRef:
+        return RepositoryRef(
+            installation_id=self.installation_id, id=self.repository_id, owner=self.owner, name=self.name
+        )
+
     def as_run(self) -> Run:
         """The run of this row."""
-        return Run(
-            id=self.id,
-            repository=RepositoryRef(
-                installation_id=self.installation_id, id=self.repository_id, owner=self.owner, name=self.name
-            ),
-            number=self.number,
-            head_sha=self.head_sha,
-            base_sha=self.base_sha,
-            trigger=Trigger(self.trigger),
-            attempt=self.attempt,
-            fence=self.fence,
-            state=RunState(self.state),
-            reason=ReasonCode(self.reason),
-            detail=self.detail,
-            base_ref=self.base_ref,
-            check_name=self.check_name,
-            mode=cast(ExecutionMode | None, self.mode),
-            lane=self.lane,
-        )
+        return Run.model_validate(self, from_attributes=True)
 
 
 class CheckpointRow(TableRow):

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 SECOND_KEY = "model second look"
+_MET_BY = {"info": "nobody", "warning": "condition", "error": "caller", "critical": "caller"}
 
 
 class Answer(BaseModel):
@@ -48,4 +49,9 @@ def read_answers(path: Path) -> Answers:
     :raises ValidationError: a line is no answer.
     """
     lines = path.read_text(encoding="utf-8").splitlines()
-    return Answers(tuple(Answer.model_validate(json.loads(line)) for line in lines if line.strip()))
+    given = [Answer.model_validate(json.loads(line)) for line in lines if line.strip()]
+    for each in given:
+        for finding in each.report.get("findings", ()):
+            if "severity" in finding:  # the question asked for it at that time, not for what breaks and for whom
+                finding.update(harm="wrong_result", met_by=_MET_BY[finding["severity"]])
+    return Answers(tuple(given))

@@ -13,16 +13,9 @@ from pydantic import BaseModel
 from agents.llm.ask import ModelAnswer, Question
 from agents.llm.messages import build_parameters
 from agents.review.checks.inputs import list_checked_files
-from agents.review.model.layer import (
-    Intent,
-    QuestionPlan,
-    Report,
-    Verdicts,
-    build_questions,
-    build_second_look,
-    extract_findings,
-    keep_confirmed,
-)
+from agents.review.model.answers import Report, extract_findings
+from agents.review.model.questions import Intent, QuestionPlan, build_questions
+from agents.review.model.second_look import Verdicts, build_second_look, keep_confirmed
 from agents.review.syntax import build_outline, has_functions
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding

@@ -1,12 +1,15 @@
 """Memories for tests: by what they say, by how sure they are, or by number; and the repositories they are of."""
 
-from datetime import timedelta
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
 
+from sqlalchemy import select
 from ulid import ULID
 
-from domain.memories import Memory, MemoryKind, Origin, Scope
+from domain.memories import Archived, Memory, MemoryKind, Origin, Scope
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
+from memory.db.tables.repositories import MemoryRow
 from memory.learned import memories
 from tests.rows import NOON
 
@@ -85,3 +88,15 @@ async def keep(database: Database, *many: Memory) -> None:
     """Store memories as they are."""
     async with database.transaction() as session:
         session.add_all([memories.to_row(each) for each in many])
+
+
+async def archive(database: Database, ids: Collection[str], why: Archived, now: datetime) -> Sequence[str]:
+    """Archive memories; the ids of those that were live."""
+    async with database.transaction() as session:
+        return await memories.archive_within(session, ids, why, now)
+
+
+async def list_all(database: Database, repository_id: int) -> Sequence[Memory]:
+    """All memories of a repository, archived ones included, oldest first."""
+    query = select(MemoryRow).where(MemoryRow.repository_id == repository_id).order_by(MemoryRow.id)
+    return [memories.from_row(row) for row in await database.scalars(query)]

@@ -16,7 +16,7 @@ from memory.learned import memories
 from memory.repositories import configurations
 from memory.repositories.configurations import ConfigurationScope
 from tests.rows import NOON, run_row, settings
-from tests.unit.memories.records import build_rated
+from tests.unit.memories.records import archive, build_rated, keep
 
 RUN, OTHER = "01J00000000000000000AAAAAA", "01J00000000000000000BBBBBB"
 SHOP, BANK = 10, 11
@@ -34,10 +34,10 @@ async def url(url: str) -> str:
     async with database.transaction() as session:
         session.add_all([run_row(RUN), run_row(OTHER, BANK, "bank")])
     ago = datetime.now(UTC) - timedelta(weeks=3, hours=1)
-    await memories.add(database, _memory(FIRST, content="Tests \x1b[31muse\nmake db.", tags=("tests",), used_at=ago))
-    await memories.add(database, _memory(SECOND, content="Ask first.", pinned=True, kind=MemoryKind.procedural))
-    await memories.add(database, _memory(THIRD, content="Old.", repository_id=BANK))
-    await memories.archive(database, [THIRD], Archived.unused, NOON)
+    await keep(database, _memory(FIRST, content="Tests \x1b[31muse\nmake db.", tags=("tests",), used_at=ago))
+    await keep(database, _memory(SECOND, content="Ask first.", pinned=True, kind=MemoryKind.procedural))
+    await keep(database, _memory(THIRD, content="Old.", repository_id=BANK))
+    await archive(database, [THIRD], Archived.unused, NOON)
     await database.close()
     return url
 
@@ -90,9 +90,7 @@ async def test_patterns_are_listed_with_what_makes_them_one(url: str, capsys: py
     """Which of both outcomes it is of, how many runs taught it, and whether it helped since."""
     database = Database(url)
     words = "A price is computed anew. Run the tests of the cart."
-    await memories.add(
-        database, _memory(PATTERN, content=words, context="shop/", tags=("pattern", "failure", "patterns"))
-    )
+    await keep(database, _memory(PATTERN, content=words, context="shop/", tags=("pattern", "failure", "patterns")))
     for use, causes in ((Use.recurred, "ab"), (Use.applied, "abc"), (Use.dismissed, "d")):
         for cause in causes:
             await memories.record_use(database, [PATTERN], use, cause, NOON)
@@ -163,7 +161,7 @@ async def test_what_is_not_there(url: str) -> None:
 
 async def _with_same_ending(url: str) -> None:
     database = Database(url)
-    await memories.add(database, _memory("02" + FIRST[2:], content="Another."))
+    await keep(database, _memory("02" + FIRST[2:], content="Another."))
     await database.close()
     await remembered.show_one(settings(url), "m-00m000")
 

@@ -17,7 +17,7 @@ from memory.db.tables.repositories import MemoryUseRow
 from memory.learned import consolidation, memories
 from safety.memory_consolidation import PATTERN, ConsolidationPlan, LiveMemory, plan_consolidation, to_pattern
 from tests.rows import NOON
-from tests.unit.memories.records import WEEK, build_numbered
+from tests.unit.memories.records import WEEK, build_numbered, keep, list_all
 
 CACHE = "Run `make clean` before tests/api, or the cache of shop/prices.py is stale."
 SAME = "Before tests/api runs, run `make clean`, or a stale cache of shop/prices.py is used."
@@ -162,7 +162,7 @@ async def _store(database: Database) -> None:
         build_numbered(4, f"{ALONE} Rounding failed.", kind=MemoryKind.episodic),
         build_numbered(5, CACHE, 0.5, repository_id=8),
     ):
-        await memories.add(database, each)
+        await keep(database, each)
     await memories.record_use(
         database, [build_numbered(2, "").id], Use.dismissed, "a finding", NOON + timedelta(minutes=2)
     )
@@ -175,7 +175,7 @@ async def _store(database: Database) -> None:
 
 async def _end(database: Database) -> list[object]:
     """All there is, as far as it can be compared."""
-    every = [each for repository in (7, 8) for each in await memories.list_all(database, repository)]
+    every = [each for repository in (7, 8) for each in await list_all(database, repository)]
     async with database.transaction() as session:
         uses = [(row.memory_id, row.use, row.cause) for row in await session.scalars(select(MemoryUseRow))]
     shown = [(each.id, each.tags, each.confidence, each.archived_at, each.archived_why) for each in every]
@@ -239,7 +239,7 @@ async def test_what_was_used_since_stays(database: Database) -> None:
 async def test_only_another_person_makes_a_memory_that_of_several(database: Database, other: int, left: int) -> None:
     """What nobody vouches for, as a proposal of a model, does not free who taught the same from answering for it."""
     for each in (build_numbered(1, CACHE, 0.7, taught_by=7), build_numbered(2, SAME, 0.5, taught_by=other)):
-        await memories.add(database, each)
+        await keep(database, each)
     await _carry_out(database, await _plan(database))
     [kept] = await memories.list_live(database, 7)
     assert kept.taught_by == left

@@ -16,7 +16,7 @@ from memory.learned import catalogue, feedback, memories, recall, reflections
 from safety.learning_screening import MOST_PROPOSED, Learning, LearningDecision
 from safety.memory_consolidation import plan_eviction
 from tests.rows import NOON, run_row
-from tests.unit.memories.records import build_numbered
+from tests.unit.memories.records import build_numbered, keep
 from tests.unit.memory.dismissed_findings import CAROL, SHOP, build_finding
 
 RUN = "01J00000000000000000AAAAAA"
@@ -76,7 +76,7 @@ async def _live(database: Database) -> set[str]:
 async def test_what_a_person_says_takes_the_place_of_the_least_certain(database: Database) -> None:
     least, pinned = _memory(1), _build_pinned(2)
     for each in (least, pinned):
-        await memories.add(database, each)
+        await keep(database, each)
     said = _build_pinned(3)
     assert await catalogue.learn(database, SHOP, 1, said, CAROL, "comment 3", 2) == (said, True)
     assert await _live(database) == {"Number 2.", "Number 3."}
@@ -99,7 +99,7 @@ async def test_two_at_once_do_not_pass_the_last_place(database: Database) -> Non
 
 
 async def test_what_the_operator_adds(database: Database) -> None:
-    await memories.add(database, _memory(1))
+    await keep(database, _memory(1))
     assert await catalogue.add(database, _build_pinned(2), "ops", 1) == _build_pinned(2)
     assert await catalogue.add(database, _build_pinned(3), "ops", 1) is None
 
@@ -152,7 +152,7 @@ async def test_proposals_do_not_pile_up(database: Database) -> None:
 
 
 async def test_a_dismissal_holds_also_where_it_teaches_nothing(database: Database) -> None:
-    await memories.add(database, _build_pinned(1))
+    await keep(database, _build_pinned(1))
     assert (
         await feedback.dismiss(database, SHOP, 1, [build_finding()], FeedbackStatement(CAROL, "no", NOON), most=1) == {}
     )

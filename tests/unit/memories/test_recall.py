@@ -18,7 +18,7 @@ from memory.learned.recall import RecallQuery, mark_helped, note, recall, settle
 from memory.reports import memory_pages
 from memory.reports.memory_pages import MemoryFilter
 from tests.rows import NOON
-from tests.unit.memories.records import SHOP, SIBLING, STRANGER, WEEK, build_memory, keep
+from tests.unit.memories.records import SHOP, SIBLING, STRANGER, WEEK, archive, build_memory, keep, list_all
 
 
 async def recall_texts(
@@ -57,7 +57,7 @@ async def test_the_search_of_the_dashboard_keeps_to_what_was_chosen(database: Da
     steps = build_memory("Copy the database, then migrate it.").model_copy(update={"kind": MemoryKind.procedural})
     gone, other = build_memory("100% of the database is tables."), build_memory("No database.", of=SIBLING)
     await keep(database, fact, steps, gone, other)
-    await memories.archive(database, [gone.id, other.id], Archived.forgotten, NOON)
+    await archive(database, [gone.id, other.id], Archived.forgotten, NOON)
 
     async def search(text: str, kind: MemoryKind | None = None, *, archived: bool = False) -> list[str]:
         found = await memory_pages.search(database, SHOP, MemoryFilter(kind, archived), text, NOON, 50)
@@ -209,7 +209,7 @@ async def test_what_is_archived_or_over_is_not_told(database: Database) -> None:
         build_memory("Doubted, though pinned: the cart.", confidence=0.1, pinned=True),
         build_memory("Pinned: the cart.", pinned=True, age=timedelta(days=900)),
     )
-    await memories.archive(database, [gone.id], Archived.forgotten, NOON)
+    await archive(database, [gone.id], Archived.forgotten, NOON)
     assert await recall_texts(database, "cart") == ["Pinned: the cart."]
     assert await rows_of_words(database) == 5
 
@@ -242,7 +242,7 @@ async def test_what_changes_is_found_as_it_is_now(database: Database) -> None:
         (await session.get_one(MemoryRow, one.id)).scope = Scope.organisation.value
     assert await recall_memories(database, RecallQuery(SIBLING, "basket", organisation=True))
 
-    await memories.archive(database, [one.id], Archived.unused, NOON)
+    await archive(database, [one.id], Archived.unused, NOON)
     async with database.transaction() as session:  # a person wants it back
         (await session.get_one(MemoryRow, one.id)).archived_at = None
     assert await recall_texts(database, "basket") == ["The basket."]
@@ -350,8 +350,8 @@ async def test_recall_keeps_nothing_alive_in_a_thousand_runs(database: Database)
         for each in await memories.list_live(database, SHOP.id) if run % 6 == 0 else ():  # once a day
             why = rules.find_archive_reason(each, now)
             if why is not None:
-                await memories.archive(database, [each.id], why, now)
-    everything = {each.id: each for each in await memories.list_all(database, SHOP.id)}
+                await archive(database, [each.id], why, now)
+    everything = {each.id: each for each in await list_all(database, SHOP.id)}
     assert everything[asked_for.id].archived_at == everything[other.id].archived_at is not None
     assert everything[asked_for.id].archived_why is Archived.doubtful
     assert everything[used.id].is_live

@@ -11,11 +11,11 @@ from sqlalchemy import func, select, update
 from domain.memories import Archived, Memory, Scope
 from memory.db.engine import Database
 from memory.db.tables.repositories import MemoryVectorRow
-from memory.learned import memories, vectors
+from memory.learned import vectors
 from memory.learned.recall import RecallQuery, recall
 from memory.learned.vectors import Vector, compute_similarity
 from tests.rows import NOON
-from tests.unit.memories.records import SHOP, SIBLING, STRANGER, build_memory, keep
+from tests.unit.memories.records import SHOP, SIBLING, STRANGER, archive, build_memory, keep
 
 MODEL = "openai:text-embedding-3-small"
 HERE = Vector(MODEL, [1.0, 0.0, 0.0])
@@ -61,7 +61,7 @@ async def test_vectors_leak_no_more_than_words_do(database: Database) -> None:
             )
         ],
     )
-    await memories.archive(database, [gone.id], Archived.unused, NOON)
+    await archive(database, [gone.id], Archived.unused, NOON)
     assert await recall_ids(database, RecallQuery(SHOP, "")) == ["Ours."]
     assert set(await recall_ids(database, RecallQuery(SHOP, "", organisation=True))) == {"Ours.", "Shared."}
     assert await recall_ids(database, RecallQuery(STRANGER, "", organisation=True)) == ["A stranger's."]
@@ -154,7 +154,7 @@ async def test_a_vector_without_direction_is_none(database: Database, values: li
 async def test_what_a_model_has_not_seen_yet(database: Database) -> None:
     old, new, gone = build_memory("Old."), build_memory("New."), build_memory("Archived.")
     await keep(database, old, new, gone, build_memory("Elsewhere.", of=SIBLING))
-    await memories.archive(database, [gone.id], Archived.unused, NOON)
+    await archive(database, [gone.id], Archived.unused, NOON)
     assert await vectors.list_missing(database, SHOP.id, MODEL) == [new, old]
     assert await vectors.list_missing(database, SHOP.id, MODEL, 1) == [new]
 

@@ -6,12 +6,12 @@ from domain.memories import Archived, Use
 from memory.db.engine import Database
 from memory.learned import memories
 from tests.rows import NOON
-from tests.unit.memories.records import build_rated
+from tests.unit.memories.records import archive, build_rated, keep, list_all
 
 
 async def test_a_use_counts_once_per_cause(database: Database) -> None:
     made = build_rated(0.5)
-    await memories.add(database, made)
+    await keep(database, made)
 
     [changed] = await memories.record_use(database, [made.id, made.id], Use.applied, "run 1", NOON)
     assert changed.confidence == 0.6
@@ -25,10 +25,10 @@ async def test_a_use_counts_once_per_cause(database: Database) -> None:
 
 async def test_what_is_archived_is_still_there(database: Database) -> None:
     made = build_rated()
-    await memories.add(database, made)
-    assert await memories.archive(database, [made.id], Archived.forgotten, NOON + timedelta(days=1)) == [made.id]
-    assert not await memories.archive(database, [made.id], Archived.unused, NOON + timedelta(days=2))
+    await keep(database, made)
+    assert await archive(database, [made.id], Archived.forgotten, NOON + timedelta(days=1)) == [made.id]
+    assert not await archive(database, [made.id], Archived.unused, NOON + timedelta(days=2))
 
     assert not await memories.list_live(database, 7)
-    [found] = await memories.list_all(database, 7)
+    [found] = await list_all(database, 7)
     assert (found.archived_at, found.archived_why) == (NOON + timedelta(days=1), Archived.forgotten)

@@ -20,15 +20,15 @@ async def test_it_is_found_by_repository_and_key(database: Database) -> None:
     first, second = await runs.get(database, "first"), await runs.get(database, "second")
     assert first is not None
     assert second is not None
-    assert await checkpoints.find_coverage(database, 10, "key") is None
-    await checkpoints.save_coverage(database, first, "key", BASE, NOON)
-    await checkpoints.save_coverage(database, first, "key", BaseCoverage(commit="c" * 40), NOON)  # a repeated step
-    assert await checkpoints.find_coverage(database, 10, "key") == BASE
-    assert await checkpoints.find_coverage(database, 10, "other") is None
-    assert await checkpoints.find_coverage(database, 11, "key") is None
+    assert await checkpoints.find_shared(database, 10, "key", BaseCoverage) is None
+    await checkpoints.keep_shared(database, first, "key", BASE, NOON)
+    await checkpoints.keep_shared(database, first, "key", BaseCoverage(commit="c" * 40), NOON)  # a repeated step
+    assert await checkpoints.find_shared(database, 10, "key", BaseCoverage) == BASE
+    assert await checkpoints.find_shared(database, 10, "other", BaseCoverage) is None
+    assert await checkpoints.find_shared(database, 11, "key", BaseCoverage) is None
     newer = BASE.model_copy(update={"coverage": None})
-    await checkpoints.save_coverage(database, second, "key", newer, NOON)
-    assert await checkpoints.find_coverage(database, 10, "key") == newer
+    await checkpoints.keep_shared(database, second, "key", newer, NOON)
+    assert await checkpoints.find_shared(database, 10, "key", BaseCoverage) == newer
     assert await checkpoints.load_baseline(database, first) is None
     await checkpoints.purge(database, [10])
-    assert await checkpoints.find_coverage(database, 10, "key") is None
+    assert await checkpoints.find_shared(database, 10, "key", BaseCoverage) is None

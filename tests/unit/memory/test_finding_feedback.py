@@ -13,7 +13,7 @@ from memory.db.engine import Database
 from memory.db.tables.repositories import FindingRow
 from memory.learned import feedback, memories
 from tests.rows import NOON, run_row
-from tests.unit.memories.records import build_rated
+from tests.unit.memories.records import build_rated, keep
 from tests.unit.memory.dismissed_findings import CAROL, SHOP, build_finding
 
 OTHER = RepositoryRef(installation_id=1, id=11, owner="octo-org", name="other")
@@ -27,7 +27,7 @@ async def load_memory(database: Database, memory_id: str) -> Memory:
 
 async def test_a_dismissal_doubts_what_led_to_the_finding_once(database: Database) -> None:
     led = build_rated(0.5)
-    await memories.add(database, led)
+    await keep(database, led)
     one = build_finding(memories=(led.id,))
     taught = await feedback.dismiss(database, SHOP, 1, [one], FeedbackStatement(CAROL, "no", NOON))
     assert await feedback.dismiss(database, SHOP, 1, [one], FeedbackStatement(CAROL, "no", NOON)) == taught
@@ -48,7 +48,7 @@ async def test_what_mutes_a_finding_is_the_first_dismissal_there_or_else_elsewhe
 
 async def test_where_nothing_is_learned_the_dismissal_holds(database: Database) -> None:
     led = build_rated(0.5)
-    await memories.add(database, led)
+    await keep(database, led)
     one = build_finding(memories=(led.id,))
     assert await feedback.dismiss(database, SHOP, 1, [one], FeedbackStatement(CAROL, "no", NOON), learns=False) == {}
     assert list(await feedback.find_dismissed(database, SHOP, 1, ["A"])) == ["A"]

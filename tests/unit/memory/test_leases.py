@@ -89,17 +89,6 @@ async def test_all_or_none(database: Database) -> None:
     assert (await contract_leases.acquire(database, SHOP, ["db", "openapi"], "three", at(1))).is_ours
 
 
-async def test_released_contracts_are_free_and_cannot_be_renewed(database: Database) -> None:
-    await contract_leases.acquire(database, SHOP, ["db", "events"], "one", at(0))
-    await contract_leases.acquire(database, SHOP, ["openapi"], "two", at(0))
-
-    await contract_leases.release(database, SHOP, "one", at(10))
-
-    assert await contract_leases.renew(database, SHOP, {"db": 1, "events": 1}, "one", at(11)) == ("db", "events")
-    assert (await contract_leases.acquire(database, SHOP, ["db"], "one", at(12))).tokens == {"db": 2}
-    assert not (await contract_leases.acquire(database, SHOP, ["openapi"], "one", at(12))).is_ours
-
-
 async def test_nothing_asked_for_is_nothing_held(database: Database) -> None:
     assert await contract_leases.acquire(database, SHOP, [], "one", at(0)) == AcquireResult({})
 

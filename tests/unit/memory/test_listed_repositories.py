@@ -2,12 +2,11 @@
 
 from domain.memories import Archived
 from memory.db.engine import Database
-from memory.learned import memories
 from memory.reports import memory_pages, pages
 from memory.reports.memory_pages import MemoryFilter
 from memory.reports.pages import PageKey
 from tests.rows import NOON, gate_row, run_row
-from tests.unit.memories.records import SHOP, SIBLING, build_memory, keep
+from tests.unit.memories.records import SHOP, SIBLING, archive, build_memory, keep
 
 WAITING, DECIDED, ELSEWHERE, VOID = (f"{number:026}" for number in range(4))
 UNDECIDED = {"state": "waiting", "decision": None, "decided_at": None}
@@ -34,7 +33,7 @@ async def test_gates(database: Database) -> None:
 async def test_memories(database: Database) -> None:
     here, gone, there = build_memory("Here."), build_memory("Gone."), build_memory("There.", of=SIBLING)
     await keep(database, here, gone, there)
-    await memories.archive(database, [gone.id], Archived.forgotten, NOON)
+    await archive(database, [gone.id], Archived.forgotten, NOON)
     for is_archived, expected in ((False, [here.id]), (True, [gone.id])):
         page = await memory_pages.list_memories(database, SHOP.id, MemoryFilter(archived=is_archived), PageKey(), 50)
         assert [each.memory.id for each in page.items] == expected

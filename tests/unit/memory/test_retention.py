@@ -244,7 +244,7 @@ async def test_what_is_lost_is_forgotten(database: Database) -> None:
         "confidence": 0.7,
         "source": "s",
     }
-    times: dict[str, Any] = {"created_at": NOON, "last_accessed": NOON, "access_count": 0, "archived_at": None}
+    times: dict[str, Any] = {"created_at": NOON, "used_at": NOON, "last_accessed": NOON, "access_count": 0}
     await _store(database, [*lost, *kept])
     await _store(
         database,

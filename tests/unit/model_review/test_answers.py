@@ -9,18 +9,10 @@ from agents.llm.ask import ModelAnswer, Question, ask
 from agents.llm.scripted import ScriptedModel
 from agents.prompts import load_prompt
 from agents.review.effort import EFFORTS
-from agents.review.model.answers import RULES
-from agents.review.model.layer import (
-    EarlierFinding,
-    Report,
-    Verdicts,
-    build_questions,
-    build_second_look,
-    extract_findings,
-    keep_confirmed,
-    read_earlier_verdicts,
-)
+from agents.review.model.answers import RULES, Report, extract_findings, read_earlier_verdicts
+from agents.review.model.questions import EarlierFinding, build_questions
 from agents.review.model.related import RelatedCode
+from agents.review.model.second_look import Verdicts, build_second_look, keep_confirmed
 from domain.review.avoidance import CERTAIN
 from domain.review.findings import Category, Harm, Layer, MetBy, RawFinding, Severity, grade
 from domain.review.reading import Effort
@@ -167,15 +159,6 @@ def test_a_model_cannot_find_anything_critical(harm: Harm, met_by: MetBy):
     assert grade(harm, met_by).rank < Severity.critical.rank
 
 
-@pytest.mark.parametrize(
-    ("said", "severity"),
-    [("info", Severity.info), ("warning", Severity.warning), ("error", Severity.error), ("critical", Severity.error)],
-)
-def test_a_severity_in_an_answer_to_an_earlier_version_counts_as_it_did(said: str, severity: Severity):
-    earlier = {name: value for name, value in claim(severity=said).items() if name not in {"harm", "met_by"}}
-    assert [each.severity for each in parse_findings(earlier)] == [severity]
-
-
 def test_doubtful_claims_are_dropped():
     assert parse_findings(claim(confidence=0.39)) == ()
     assert len(parse_findings(claim(confidence=0.4))) == 1
@@ -281,13 +264,6 @@ def test_messages_are_short_prose():
 def test_comparisons_in_a_message_survive():
     (finding,) = parse_findings(claim(message="If amount < 0 and rate > 1, List<int> stays empty."))
     assert finding.message == "If amount < 0 and rate > 1, List<int> stays empty."
-
-
-def verdicts(*said: tuple[int, bool, float]) -> ModelAnswer:
-    value: Mapping[str, JsonValue] = {
-        "verdicts": [{"number": n, "confirmed": yes, "confidence": sure} for n, yes, sure in said]
-    }
-    return ModelAnswer(key="k", value=Verdicts.model_validate(value).model_dump(mode="json"))
 
 
 def candidates() -> tuple[RawFinding, ...]:
@@ -430,23 +406,6 @@ def test_evidence_is_a_line_of_code(quote: str, is_kept: bool):
     assert bool(keep_confirmed(sure, judge((1, "refuted", quote)), ASKED)) is not is_kept
 
 
-def test_what_an_earlier_version_asked_needs_no_proof():
-    asked = ASKED.model_copy(update={"instructions": "as it was"})
-    assert keep_confirmed(parse_findings(claim(confidence=0.5)), judge((1, "proven", "")), asked)
-
-
-@pytest.mark.parametrize(
-    ("said", "kept"),
-    [
-        ([(1, True, 0.9), (2, True, 0.9), (3, True, 0.9)], 3),
-        ([(1, True, 0.9), (2, False, 0.9), (3, True, 0.5)], 1),
-        ([(1, True, 0.6)], 1),
-    ],
-)
-def test_an_answer_to_an_earlier_version_is_understood(said: list[tuple[int, bool, float]], kept: int):
-    assert len(keep_confirmed(candidates(), verdicts(*said), ASKED)) == kept
-
-
 def test_without_a_second_look_only_the_sure_ones_are_kept():
     kept = keep_confirmed(candidates(), ModelAnswer(key="k", problem="no money"), ASKED)
     assert [finding.confidence for finding in kept] == [0.9, 0.9]
@@ -469,7 +428,7 @@ def test_an_earlier_finding_is_gone_only_on_a_clear_word():
 async def test_a_whole_review_by_a_scripted_model():
     model = ScriptedModel()
     model.when("share = amount / rate", {"findings": [claim(), claim(quote="nothing of the kind")]})
-    model.when("#1 shop/till.py:33", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.95}]})
+    model.when("#1 shop/till.py:33", {"verdicts": [{"number": 1, "verdict": "proven", "quote": PROOF}]})
     purse = OpenPurse()
     (question,) = build_questions(CHANGE, VERSIONS).questions
 

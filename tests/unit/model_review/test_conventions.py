@@ -10,20 +10,16 @@ from agents.llm.prices import estimate
 from agents.prompts import load_prompt
 from agents.prompts.conventions import ConventionText, WrittenConventions, choose, find_home, parse, render_conventions
 from agents.review.model.answers import CONVENTION
-from agents.review.model.conventions import CodeRule
-from agents.review.model.layer import (
+from agents.review.model.conventions import (
+    CodeRule,
     CodeRules,
-    ConventionQuestion,
     ConventionReport,
-    EarlierFinding,
-    Verdicts,
-    build_questions,
     build_rules_question,
-    build_second_look,
     extract_broken,
-    keep_confirmed,
     keep_rules,
 )
+from agents.review.model.questions import ConventionQuestion, EarlierFinding, build_questions
+from agents.review.model.second_look import Verdicts, build_second_look, keep_confirmed
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from tests.unit.checks.building import change_of
 

@@ -5,8 +5,9 @@ from inline_snapshot import snapshot
 
 from agents.llm.ask import ModelAnswer
 from agents.llm.scripted import ScriptedModel
-from agents.review.model.layer import QuestionPlan, ReadingLimits, build_questions
+from agents.review.model.file_selection import ReadingLimits
 from agents.review.model.moved_code import find_moves
+from agents.review.model.questions import QuestionPlan, build_questions
 from domain.config.sections import ReviewSettings
 from pipeline.review.question_plan import PreparedQuestions
 from pipeline.review.reading import build_model_part

@@ -6,7 +6,9 @@ import pytest
 from pydantic import JsonValue
 
 from agents.llm.ask import ModelAnswer
-from agents.review.model.layer import Report, build_questions, extract_findings, show_cells
+from agents.review.model.answers import Report, extract_findings
+from agents.review.model.notebooks import show_cells
+from agents.review.model.questions import build_questions
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from tests.unit.checks.building import change_of
@@ -32,7 +34,8 @@ def claim(**changes: JsonValue) -> dict[str, JsonValue]:
         "end_line": LINE,
         "quote": 'print("mean", sum(prices) / len(prices))',
         "message": "No price divides by zero.",
-        "severity": "error",
+        "harm": "wrong_result",
+        "met_by": "caller",
         "confidence": 0.9,
     }
     return usual | changes

@@ -5,15 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from agents.llm.prices import estimate
-from agents.review.model.layer import (
-    EarlierFinding,
-    Intent,
-    QuestionPlan,
-    ReadingLimits,
-    build_questions,
-    find_current_line,
-    narrow_change,
-)
+from agents.review.model.file_selection import ReadingLimits, find_current_line, narrow_change
+from agents.review.model.questions import EarlierFinding, Intent, QuestionPlan, build_questions
 from agents.review.model.rendering import WITHHELD
 from domain.review.changes import ChangeStatus, ContentKind, FileChange, SkippedFile
 from domain.review.findings import Category, Layer, RawFinding, Severity

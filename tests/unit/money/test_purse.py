@@ -26,7 +26,7 @@ from memory.db.engine import Connection, Database
 from memory.db.tables.runs import BudgetRow
 from memory.repositories import budgets
 from memory.reservations import PhaseBudget
-from tests.accounts import find_discrepancies
+from tests.accounts import find_discrepancies, list_calls
 from tests.clock import MovableClock
 from tests.unit.money.purses import DEAR, build_purse, build_run
 
@@ -118,7 +118,7 @@ async def test_a_call_lost_in_flight_is_charged_in_full_and_its_repetition_anew(
     again = build_purse(database, build_run())  # after the crash
     await again.settle(await reserve(again, 50_000), build_receipt(1000))
 
-    assert [(row.state, row.amount) for row in await reservations.list_calls(database, build_run().id)] == [
+    assert [(row.state, row.amount) for row in await list_calls(database, build_run().id)] == [
         ("lost", 50_000),
         ("settled", 1000),
     ]

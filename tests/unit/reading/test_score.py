@@ -27,7 +27,7 @@ async def asked(tmp_path_factory: pytest.TempPathFactory) -> list[Asked]:
     return [await prepare(entries[each], tmp_path_factory.mktemp(each)) for each in CHOSEN]
 
 
-def claim(asked: Sequence[Asked], entry_id: str, line: int | None = None, severity: str = "error") -> dict[str, Any]:
+def claim(asked: Sequence[Asked], entry_id: str, line: int | None = None, met_by: str = "caller") -> dict[str, Any]:
     """A report with one finding.
 
     :param line: by default the first that the entry adds.
@@ -42,7 +42,8 @@ def claim(asked: Sequence[Asked], entry_id: str, line: int | None = None, severi
         "end_line": line,
         "quote": found.entry.head[file.path].split("\n")[line - 1],
         "message": "A second call deletes the key of the first, so it runs twice.",
-        "severity": severity,
+        "harm": "wrong_result",
+        "met_by": met_by,
         "confidence": 0.9,
     }
     return {"findings": [finding]}
@@ -72,7 +73,7 @@ async def test_a_finding_elsewhere_or_none_is_a_miss(asked: list[Asked]) -> None
 
 async def test_a_remark_on_a_harmless_change_is_noise(asked: list[Asked]) -> None:
     grave = judge(asked, (HARMLESS, FIRST_KEY, claim(asked, HARMLESS)))
-    slight = judge(asked, (HARMLESS, FIRST_KEY, claim(asked, HARMLESS, severity="info")))
+    slight = judge(asked, (HARMLESS, FIRST_KEY, claim(asked, HARMLESS, met_by="nobody")))
     silent = judge(asked, (HARMLESS, FIRST_KEY, {"findings": []}))
     assert grave.count_noise() == (1, 1, 1)
     assert slight.count_noise() == (0, 1, 1)
@@ -80,8 +81,9 @@ async def test_a_remark_on_a_harmless_change_is_noise(asked: list[Asked]) -> Non
 
 
 async def test_the_second_look_takes_findings_back_and_costs_tokens(asked: list[Asked]) -> None:
-    first = (HARMLESS, FIRST_KEY, claim(asked, HARMLESS))
-    refuted = {"verdicts": [{"number": 1, "confirmed": False, "confidence": 0.9}]}
+    report = claim(asked, HARMLESS)
+    first = (HARMLESS, FIRST_KEY, report)
+    refuted = {"verdicts": [{"number": 1, "verdict": "refuted", "quote": report["findings"][0]["quote"]}]}
     once, twice = judge(asked, first), judge(asked, first, (HARMLESS, SECOND_KEY, refuted))
     assert twice.count_noise() == (0, 0, 1)
     assert twice.outcomes[0].tokens > once.outcomes[0].tokens > once.outcomes[0].diff

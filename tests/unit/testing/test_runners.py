@@ -12,7 +12,7 @@ import pytest
 
 from agents.testing.runners.reports import RepositoryPlace, parse
 from agents.testing.runners.runner import MANIFESTS, ReportFormat, RepositoryFacts, Runner
-from agents.testing.runners.table import choose_runner
+from agents.testing.runners.table import list_runners
 from domain.errors import ToolError
 from domain.runs.testing import CaseOutcome, TestCase
 
@@ -441,9 +441,11 @@ def run(tmp_path: Path) -> Run:
 
 def find(example: Example) -> Runner:
     manifests = {path: text for path, text in example.files.items() if path in MANIFESTS}
-    runner = choose_runner(example.run[0], RepositoryFacts([*example.files], manifests))
-    assert runner is not None
-    return runner
+    return find_owner(example.run[0], RepositoryFacts([*example.files], manifests))
+
+
+def find_owner(path: str, facts: RepositoryFacts) -> Runner:
+    return next(runner for runner in list_runners(facts) if runner.owns(path))
 
 
 def test_every_test_of_the_files_is_told_and_none_of_others(example: Example, run: Run) -> None:
@@ -485,10 +487,8 @@ def test_a_class_of_surefire_or_gradle_is_found_in_its_file() -> None:
         f"{path}::com.a.SmallTest::cases(int)[2] é b": P,
     }
     maven, gradle = (
-        choose_runner(path, RepositoryFacts([path, manifest], {})) for manifest in ("pom.xml", "build.gradle")
+        find_owner(path, RepositoryFacts([path, manifest], {})) for manifest in ("pom.xml", "build.gradle")
     )
-    assert maven is not None
-    assert gradle is not None
     again = [case.id for case in cases if case.outcome is F]
     assert maven.build([path], "/r", again).words[-3] == "-Dtest=SmallTest#fails"
     assert gradle.build([path], "/r", again).words[-2:] == ("--tests", "SmallTest.fails")
