@@ -112,7 +112,10 @@ def test_a_function_of_a_file_overrides_no_method() -> None:
 def test_a_package_that_passes_all_on_leads_to_what_is_called(taken: str) -> None:
     before = "import pkg as p\n\n\ndef show():\n    return 1\n"
     change = describe("shop.py", before, before.replace("return 1", "return p.draw_violins(1)"))
-    files = {"pkg/__init__.py": f"{taken}\n", "pkg/plots.py": "def draw_violins(x):\n" + "    x += 1\n" * 6 + "    return x\n"}
+    files = {
+        "pkg/__init__.py": f"{taken}\n",
+        "pkg/plots.py": "def draw_violins(x):\n" + "    x += 1\n" * 6 + "    return x\n",
+    }
     assert [each for each in tell([change], files) if each.startswith("pkg/plots.py")]
     del files["pkg/__init__.py"]
     assert tell([change], files) == set()
