@@ -47,7 +47,7 @@ async def test_why_no_linter_read_a_file_of_python_2(story: Story, line: str, wh
 
 
 async def test_what_linters_alone_read_is_not_approved(story: Story) -> None:
-    repository, alice, _ = await at_level(story, 4)
+    repository, alice, _ = await at_level(story, 4, files={"test_app.py": "def test_main():\n    pass\n"})
     pull, head = await open_pull_request(
         story, repository, alice, {"app.py": "import os\n\n\ndef main():\n    return os.sep\n"}
     )
