@@ -13,7 +13,8 @@ _TEST = re.compile(
 _SOURCE = re.compile(r"\.(py|js|jsx|ts|tsx|go|rs|java|kt|rb|php|cs|c|cc|cpp|h|hpp|swift|scala|sh)$")
 _MANIFEST = re.compile(
     r"(^|/)(requirements[^/]*\.(txt|in)|requirements/.*\.(txt|in)|setup\.(py|cfg)|pyproject\.toml|Pipfile"
-    r"|package\.json|go\.mod|Cargo\.toml|Gemfile|[^/]+\.gemspec|pom\.xml)$",
+    r"|package\.json|composer\.json|go\.mod|Cargo\.toml|Gemfile|[^/]+\.gemspec|pom\.xml|build\.gradle(\.kts)?"
+    r"|pubspec\.yaml|mix\.exs|[^/]+\.csproj)$",
     re.IGNORECASE,
 )
 _CONFIGURES_LINTER = re.compile(
@@ -76,6 +77,12 @@ _INSTRUCTS = re.compile(
 )
 """What agents and other models obey: files of theirs, and whatever lies in a folder that people do not see."""
 
+_DATA_FOLDER = re.compile(r"(^|/)(tests?|specs?|__tests__|testdata|(__)?fixtures?(__)?)/", re.IGNORECASE)
+_FOR_PEOPLE = re.compile(
+    r"(^|/)docs?/|(^|/)(readme|contributing|changelog|changes|history|licen[cs]e|todo|notes|authors)[^/]*$",
+    re.IGNORECASE,
+)
+
 _TRAILING = re.compile(r"(?<=[^/. ])[. ]+(?=/|$)")
 _MARKS_A_TEST = re.compile(r"^test_|^tests?$|^Test(?=[A-Z])|[._-](test|spec)s?$|(?<=[a-z0-9])(Tests?|Spec)$")
 _TEST_FOLDERS = frozenset({"test", "tests", "spec", "__tests__"})
@@ -115,6 +122,11 @@ def fold_path(path: str) -> str:
 def is_test(path: str) -> bool:
     """Whether a path looks like a test."""
     return _TEST.search(path) is not None
+
+
+def is_test_data(path: str) -> bool:
+    """Whether a document of this name lies among the data of tests, so that these read it, and not people."""
+    return _DATA_FOLDER.search(path) is not None and _FOR_PEOPLE.search(path) is None
 
 
 def holds_tests(path: str) -> bool:

@@ -297,9 +297,8 @@ def name_outcome(review: Review) -> str:
     if review.decision is Decision.approve and any(reason.code == "gate.approved" for reason in review.reasons):
         return f"Approved by a person, with {found}" if review.findings else _BY_PERSON
     if review.unread.paths:
-        number = len(review.unread.paths)
-        left = f"{name_count(number, 'file')} {'was' if number == 1 else 'were'} not read"
-        return f"{found if review.findings else 'Nothing found'}; {left}"
+        nobody = f"no linter or model read {name_count(len(review.unread.paths), 'file')}"
+        return f"{found if review.findings else 'Nothing found'}; {nobody}"
     if review.unread.logic:
         which = f" of {name_count(len(review.unread.logic), 'file')}" if review.read_by_model else ""
         nobody = f"no model read the logic{which}"
@@ -391,7 +390,9 @@ def _tell_tests(review: Review, *, has_server: bool, is_tested: bool) -> str:
     if review.earlier is not None and (review.earlier.holding or review.earlier.tests):
         return ""
     is_tried = review.earlier is not None and bool(review.earlier.not_run)
-    return " Forge ran no test" + (": `/forge test` runs them." if has_server and not is_tried else ".")
+    how = ": `/forge test` runs them" if has_server and not is_tried else ""
+    lacks = f": {review.earlier.lacks}" if review.earlier is not None and review.earlier.lacks else ""
+    return f" Forge ran no test{lacks or how}."
 
 
 def _findings_table(review: Review, inline: set[str], posted_before: int) -> str:

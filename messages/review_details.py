@@ -172,11 +172,19 @@ def _tell_cut(file: ShownFile) -> str:
 
 def _footer(review: Review) -> str:
     told = [
-        f"{name_count(review.files, 'file')}, +{review.additions} −{review.deletions}",
+        f"{name_count(review.files, 'file')}{_tell_lines(review)}",
         f"{review.merge_base[:7]}…{review.head_sha[:7]}",
         *_cost(review),
     ]
     return f"<sub>{' · '.join(told)}</sub>"
+
+
+def _tell_lines(review: Review) -> str:
+    """How many lines changed, and in how many files where those of others are not counted."""
+    if review.uncounted >= review.files:
+        return ""
+    counted = f" in {review.files - review.uncounted} of them: no lock, generated or binary file counts"
+    return f", +{review.additions} −{review.deletions}{counted if review.uncounted else ''}"
 
 
 def _cost(review: Review) -> list[str]:

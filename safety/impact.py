@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from domain.globs import matches
-from domain.paths import holds_tests, is_data, is_document, is_test, may_run, tells_terms
+from domain.paths import holds_tests, is_data, is_document, is_test, is_test_data, may_run, tells_terms
 from domain.review.changes import Change, FileChange, TouchedFile
 from domain.review.findings import RawFinding
 from domain.review.reading import NO_OUTLINE, Impact, Outline
@@ -50,6 +50,9 @@ def _assess_file(file: TouchedFile, parsed: Mapping[str, Impact], calm: Collecti
     if any(map(decides_about_runs, names)):
         return Impact.behaviour
     found = parsed.get(file.path)
+    is_input = all(is_document(name) and is_test_data(name) for name in names)
+    if is_input and not file.may_run and (found is not None or file.is_gone):
+        return Impact.test
     if found is Impact.behaviour and not file.may_run and all(map(is_document, names)):
         return Impact.behaviour if any(map(tells_terms, names)) else Impact.guide
     if found in {None, Impact.behaviour} and file.path in calm and all(map(holds_tests, names)) and not file.is_gone:

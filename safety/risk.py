@@ -216,10 +216,10 @@ def _name_act(impact: Impact, file: TouchedFile) -> str:
         return _MOVED
     if impact is Impact.comment:
         return _COMMENT
+    if impact is Impact.test or (is_test(file.path) and not is_document(file.path)):
+        return _TEST
     if is_document(file.path):
         return _TEXT
-    if is_test(file.path):
-        return _TEST
     return _PROGRAM if file.is_script or is_program(file.path) else _SETTINGS
 
 

@@ -161,6 +161,7 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
         is_shared=checked.is_shared,
         unread=nobody,
         is_all_read=is_all_read(checked.touched, read),
+        uncounted=sum(each.lines is None for each in checked.touched),
         changed=checked.paths,
         moved=sum(each.is_only_moved for each in touched),
         protected=checked.protected,

@@ -4,6 +4,7 @@ Nothing else is: no reading of a test tells what it does as it runs, nor of a fu
 """
 
 import ast
+import doctest
 import json
 import re
 from collections import Counter
@@ -37,6 +38,10 @@ _FOR_TOOLS = re.compile(
     re.IGNORECASE,
 )
 """What a comment that is no prose has where a tool obeys it: most keep it from speaking."""
+_SILENCES = re.compile(r"#\s*(?:no(?:qa|sec|semgrep)\b|type:\s*ignore\b|pylint:\s*disable=)|//\s*nolint\b")
+"""A comment that keeps a linter silent: where it goes, no program changes, and more is said than before."""
+_IS_PLAIN = re.compile(r"#[\s*-]*coding[:=]\s*utf-?8[\s*-]*", re.IGNORECASE)
+"""What Python takes a file for in any case."""
 _IS_CODE_OF_RUST = re.compile(r"```|~~~|//[/!] {5}")
 """A comment that documents by an example: ``cargo test`` runs it."""
 _IS_OUTPUT = re.compile(r"^\W*(unordered )?output:", re.IGNORECASE)
@@ -233,16 +238,17 @@ def find_impact(language: str, base: str | None, head: str) -> Impact:
     if base is None or base.startswith("\ufeff") != head.startswith("\ufeff"):
         return Impact.behaviour
     base, head = base.removeprefix("\ufeff"), head.removeprefix("\ufeff")
-    if _hides(base, language) or _hides(head, language):
-        return Impact.behaviour
     if says_generated(head.encode()):
         return Impact.behaviour  # Forge would look at no later change of the file
     before, after = parse(base, language), parse(head, language)
     if before is None or after is None or before.errors or after.errors:
         return Impact.behaviour
+    if _hides(base, language, before.comments) or _hides(head, language, after.comments):
+        return Impact.behaviour
     if not _is_same_program(language, base, head, before, after):
         return Impact.behaviour
-    if _list_instructions(before, language) != _list_instructions(after, language):
+    obeyed, now = _list_instructions(before, language), _list_instructions(after, language)
+    if [each for each in obeyed if each in now or not _SILENCES.match(each[1])] != now:
         return Impact.behaviour
     if language == "python" and _list_examples(base) != _list_examples(head):
         return Impact.behaviour
@@ -251,10 +257,12 @@ def find_impact(language: str, base: str | None, head: str) -> Impact:
     return Impact.layout if has_same_docs and not is_obeyed else Impact.comment
 
 
-def _hides(text: str, language: str) -> bool:
+def _hides(text: str, language: str, comments: Sequence[str]) -> bool:
     """Whether a language may read something where the grammar, and who reads, sees nothing."""
-    if language == "php" and ("?>" in text or not text.startswith(("<?php", "#!"))):
-        return True  # what stands outside of the tags is printed, spaces as well
+    if language == "php":
+        shown = sum(each.count("?>") for each in comments if each.startswith("/*"))  # there it ends nothing
+        if text.count("?>") > shown or not text.startswith(("<?php", "#!")):
+            return True  # what stands outside of the tags is printed, spaces as well
     if language == "yaml" and _KEEPS_BLANK_LINES.search(text):
         return True
     return _BREAKS.search(text) is not None or (language in _SPELLING and _SPELLED.search(text) is not None)
@@ -294,19 +302,41 @@ def _read_python(text: str, *, is_bare: bool = False) -> str:
     """
     try:
         tree = ast.parse(text)
-        for node in ast.walk(tree) if is_bare and "__doc__" not in text else ():
+        for node in ast.walk(tree) if is_bare else ():
             if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
                 del node.body[0]
-        return ast.dump(tree)
+        return _read_python(text) if is_bare and _reads_docstrings(tree) else ast.dump(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
 
 
-def _list_examples(text: str) -> list[str]:
-    """The docstrings that show what Python prints, as doctest runs them; the text if this Python cannot read it."""
+def _reads_docstrings(tree: ast.Module) -> bool:
+    """Whether a program without docstrings does more with one than to hand it on as such.
+
+    It does not with ``a.__doc__ = b.__doc__``, ``f(doc=b.__doc__)`` and ``{"doc": b.__doc__}``.
+    """
+    nodes = [*ast.walk(tree)]
+    pairs = [pair for node in nodes if isinstance(node, ast.Dict) for pair in zip(node.keys, node.values, strict=True)]
+    handed = [
+        *(value for key, value in pairs if isinstance(key, ast.Constant) and key.value == "doc"),
+        *(node.value for node in nodes if isinstance(node, ast.keyword) and node.arg == "doc"),
+        *(node.value for node in nodes if isinstance(node, ast.Assign) and _is_docstring(node.targets[0])),
+    ]
+    texts = (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    read = [node for node in nodes if _is_docstring(node) and isinstance(getattr(node, "ctx", None), ast.Load)]
+    return any(node not in handed for node in read) or any("__doc__" in text for text in texts)
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return "__doc__" in (getattr(node, "attr", None), getattr(node, "id", None))
+
+
+def _list_examples(text: str) -> list[object]:
+    """What docstrings show that Python prints, as doctest runs it; the text if this Python cannot read it."""
     try:
         nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, _DOCUMENTED))
-        return [docs for node in nodes if ">>>" in (docs := ast.get_docstring(node) or "")]
+        shown = (doctest.DocTestParser().get_examples(ast.get_docstring(node) or "") for node in nodes)
+        return [[(each.source, each.want, each.options) for each in examples] for examples in shown if examples]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return [text]
 
@@ -337,6 +367,7 @@ def _list_instructions(parsed: ParsedSource, language: str) -> list[tuple[int, s
     is_run = language == "go" and any(node.text == '"C"' for node in parsed.tree.walk())  # as a program in C
     example = {"go": _IS_OUTPUT, "rust": _IS_CODE_OF_RUST}.get(language)
     is_tested = example is not None and any(example.search(line) for _, line in lines)
+    lines = [each for each in lines if language != "python" or not _IS_PLAIN.fullmatch(each[1])]
     return [each for each in lines if is_run or is_tested or _INSTRUCTS.match(each[1]) or _is_for_tool(each[1])]
 
 

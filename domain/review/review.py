@@ -259,6 +259,7 @@ class Review(Value):
     files: int
     additions: int
     deletions: int
+    uncounted: int = 0  # files whose lines are not among these
     findings: tuple[Finding, ...]
     dismissed: tuple[Finding, ...] = ()  # found again, but dismissed
     held: tuple[SuppressedFinding, ...] = ()  # not dismissed, but suppressed because similar ones were

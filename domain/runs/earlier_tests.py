@@ -42,7 +42,7 @@ class EarlierOutcome(StrEnum):
     lost = "lost"  # it fails, and nothing in its place demands the same
     changed = "changed"  # it fails, and the same test passes with another expectation
     open = "open"  # it fails, and so does what stands in its place: everybody sees that
-    unknown = "unknown"  # it failed before, came and went, or could not be run
+    unknown = "unknown"  # it failed before, passed and failed on the same code, or could not be run
 
 
 class Fate(StrEnum):
@@ -108,6 +108,7 @@ class EarlierTests(Value):
     :param left_out: how many were not run, because their files are too many.
     :param untold: how many ran and do not hold, beyond those that are told one by one.
     :param not_run: why tests could not be run and what would make them run, one sentence each; empty if all were.
+    :param lacks: why no test of the head can run, whatever a change touches, as a clause; empty where nobody knows.
     :param seconds: of the sandbox.
     :param removed: the first of those that are removed and were not run; :param removed_count: how many there are.
     """
@@ -117,6 +118,7 @@ class EarlierTests(Value):
     left_out: int = Field(default=0, ge=0)
     untold: int = Field(default=0, ge=0)
     not_run: tuple[str, ...] = ()
+    lacks: str = ""
     seconds: float = Field(default=0.0, ge=0)
     removed: tuple[RemovedTest, ...] = Field(default=(), max_length=MOST_NAMED)
     removed_count: int = Field(default=0, ge=0)

@@ -78,7 +78,7 @@ The version of this pull request takes effect only once it is on the default bra
     await alice.press(check, "approve")
     await story.settle()
     assert not pull.comments
-    assert story.check(repository, pull.head_sha).title == snapshot("Nothing found; 1 file was not read")
+    assert story.check(repository, pull.head_sha).title == snapshot("Nothing found; no linter or model read 1 file")
 
 
 async def test_one_command_does_it_too(story: Story) -> None:

@@ -28,7 +28,7 @@ async def test_what_nobody_read_is_never_approved(story: Story, level: int) -> N
     pull, head = await open_pull_request(story, repository, alice, BROKEN)
     await jump_ahead(story, hours=10)
     check = story.check(repository, head)
-    assert (check.conclusion, check.title) == ("neutral", "Nothing found; 3 files were not read")
+    assert (check.conclusion, check.title) == ("neutral", "Nothing found; no linter or model read 3 files")
     for path in BROKEN:
         assert f"  - {path}" in (check.summary or "").replace("`", "")
     assert "model is set up" not in (check.summary or "")
@@ -47,7 +47,7 @@ async def test_why_no_linter_read_a_file_of_python_2(story: Story, line: str, wh
 
 
 async def test_what_linters_alone_read_is_not_approved(story: Story) -> None:
-    repository, alice, _ = await at_level(story, 4)
+    repository, alice, _ = await at_level(story, 4, files={"test_app.py": "def test_main():\n    pass\n"})
     pull, head = await open_pull_request(
         story, repository, alice, {"app.py": "import os\n\n\ndef main():\n    return os.sep\n"}
     )
@@ -212,7 +212,7 @@ async def test_t_r13_what_is_masked_or_removed_hides_nothing(story_with_model: S
     assert "-  require_login(user);" in model.calls[0].content
     await jump_ahead(story_with_model, hours=10)
     check = story_with_model.check(repository, head)
-    assert (check.conclusion, check.title) == ("neutral", "Nothing found; 1 file was not read")
+    assert (check.conclusion, check.title) == ("neutral", "Nothing found; no linter or model read 1 file")
     said = (check.summary or "").replace("`", "")
     assert "  - b.lua: the model was not shown all that changed in it: a line is longer than 1,000 characters" in said
     assert "if a model is set up" not in said
@@ -361,3 +361,15 @@ async def test_what_the_configuration_leaves_out_by_its_path_passes_a_required_c
     assert story.check(repository, head).conclusion == "neutral"
     await alice.merge(pull)
     await story.settle()
+
+
+async def test_no_command_is_promised_where_no_test_can_run(story: Story) -> None:
+    """A repository of Go without ``go.mod``, whose change touches no test."""
+    there = {"sum.go": "package sums\n", "sum_test.go": "package sums\n"}
+    repository, alice, _ = await at_level(story, 0, files=there)
+    _, head = await open_pull_request(
+        story, repository, alice, {"sum.go": "package sums\n\nfunc One() int { return 1 }\n"}
+    )
+    said = story.check(repository, head).summary or ""
+    assert "Forge ran no test: the code has no `go.mod`, without which Forge runs no test of Go." in said
+    assert "`/forge test`" not in said

@@ -328,7 +328,7 @@ Thank you.
 
 /forge approve with: watch the memory
 
-===== Forge / review: neutral · Nothing found; 1 file was not read [Review again] =====
+===== Forge / review: neutral · Nothing found; no linter or model read 1 file [Review again] =====
 - carol approved protected_paths, on conditions: watch the memory
 - Nothing was found by 3 tools; neither a linter nor a model read 1 file beside the source
   - deploy/service.yml

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from domain.paths import holds_tests, is_source, is_test
+from domain.paths import holds_tests, is_source, is_test, is_test_data
 
 _SHARED = re.compile(
     r"(^|/)(conftest\.py|__snapshots__/|__fixtures__/|__mocks__/|testdata/|fixtures?/|test[-_]?(utils?|helpers?|support)\b)"
@@ -30,11 +30,6 @@ _SCRIPTS = re.compile(
 )
 _MIXED = frozenset({"pyproject.toml", "setup.cfg", "package.json", "Cargo.toml"})
 _DOCUMENT = re.compile(r"\.(md|rst|adoc)$", re.IGNORECASE)
-_DATA_FOLDER = re.compile(r"(^|/)(tests?|specs?|__tests__|testdata|(__)?fixtures?(__)?)/", re.IGNORECASE)
-_FOR_PEOPLE = re.compile(
-    r"(^|/)docs?/|(^|/)(readme|contributing|changelog|changes|history|licen[cs]e|todo|notes|authors)[^/]*$",
-    re.IGNORECASE,
-)
 
 
 Entry = tuple[str, str]
@@ -146,7 +141,7 @@ def is_of_tests(path: str) -> bool:
 
     A document is one where tests read it, and not people: among their data.
     """
-    if _DOCUMENT.search(path) and (_FOR_PEOPLE.search(path) or not _DATA_FOLDER.search(path)):
+    if _DOCUMENT.search(path) and not is_test_data(path):
         return False
     return is_test(path) or any(each.search(path) for each in (_SHARED, _OF_TESTS)) or is_setting(path)
 

@@ -47,6 +47,7 @@ from domain.text.escaping import name_count
 from workspace.commits import write_blob, write_tree
 
 _ROUNDS = 4  # in which files that cannot be loaded are cut
+_NEARLY = 0.05  # by which the likeness of two pairs of tests tells nothing
 _MOST_HEAD = 60  # files of head in which a test may have found another place
 _ON_BASE = "Without the change: {}"
 _ATTRIBUTES = r"PHPUnit\Framework\Attributes"  # that PHPUnit knows since its version 10
@@ -96,7 +97,7 @@ class Collector:
         texts = await self._reader.read(sides.old, doubtful)
         self._versions = await self._reader.find_versions(texts)
         await self._load_in_parts(texts, gone)
-        await self._load_with_new_helpers()
+        await self._load_with_new_helpers(gone)
         once, twice = await self._run_before(doubtful)
         self._before = once.cases
         self.not_run += [_ON_BASE.format(why) for why in once.not_run if why not in self.not_run]
@@ -160,17 +161,25 @@ class Collector:
             ran = await self._runner.run(tree, [*self._parts], self._sides.runners)
             self._in_need = {name for name, case in ran.cases.items() if case.outcome.is_bad}
 
-    async def _load_with_new_helpers(self) -> None:
-        """Run files that cannot be loaded on what tests share at head; of these runs only what passes counts."""
+    async def _load_with_new_helpers(self, gone: GoneNames) -> None:
+        """Run files that cannot be loaded on what tests share at head.
+
+        Of these runs only what passes counts, and what fails for want of something that is gone from the program.
+        """
         sides, paths = self._sides, list(self._loading)
         overlay = {path: entry for path, entry in sides.overlay.items() if path in self._loading}
         if not paths or overlay.keys() == sides.overlay.keys():
             return
         tree = await write_tree(self._tester.mirror.git, sides.new, overlay)
         ran = await self._runner.run(tree, paths, sides.runners)
-        passed = {name: ran.cases[name] for name in list_passed(ran)}
-        self._cases.update(passed)
-        loaded = {case.path for case in passed.values()}
+        passed = list_passed(ran)
+        told = {
+            name: case
+            for name, case in ran.cases.items()
+            if name in passed or (case.outcome.is_bad and gone.verify(case.details or case.message))
+        }
+        self._cases |= told
+        loaded = {case.path for case in told.values()}
         self._loading = {path: output for path, output in self._loading.items() if path not in loaded}
 
     def _edit(self, path: str, text: str, gone: GoneNames) -> str:
@@ -251,7 +260,11 @@ class Collector:
             for each in tests
             if (each.path, each.test.name, each.test.groups) not in known
         ]
-        placed = _share_out({each.id: _place(each, after, fresh, sides.moved) for each in open_}, open_)
+        left = {(each.test.name, each.test.groups) for tests in after.values() for each in tests}
+        earlier = [each for tests in {**self._versions, **before}.values() for each in tests]
+        went = [each for each in earlier if (each.test.name, each.test.groups) not in left]
+        places = {each.id: _place(each, after, fresh, sides.moved, went) for each in open_}
+        placed = _share_out(places, open_)
         named = {each.path for each in open_ if placed[each.id] is None and each.path in there}
         wanted = sorted({*unloaded, *named, *(version.path for version in placed.values() if version is not None)})
         await self._tester.tell("Running what stands in the place of earlier tests")
@@ -268,6 +281,7 @@ class Collector:
             await self._add_place(
                 replace(
                     each,
+                    is_anothers=_is_anothers(placed[each.id], each.before, went, fresh),
                     rest=rest.get(each.path),
                     shared=shared,
                     now=_find_unread(each, placed, now),
@@ -393,7 +407,7 @@ class Collector:
             if any(case.id in red for case in cases) and not any(case.outcome.is_bad for case in cases)
         }
         after = None if found.before is None else find_stand_in(found.before, [*telling])
-        return None if after is None else replace(found, after=after, now=tuple(telling[after]))
+        return None if after is None else replace(found, after=after, now=tuple(telling[after]), is_anothers=False)
 
     async def _find_culprits(self, evidence: Sequence[TestEvidence]) -> list[TestEvidence]:
         """The evidence with what the program would need to have as it was, for tests that may be meant to go."""
@@ -494,9 +508,16 @@ def _has_changed(found: TestEvidence) -> bool:
 
 
 def _place(
-    found: TestEvidence, after: Mapping[str, Sequence[Version]], fresh: Sequence[Version], moved: Mapping[str, str]
+    found: TestEvidence,
+    after: Mapping[str, Sequence[Version]],
+    fresh: Sequence[Version],
+    moved: Mapping[str, str],
+    went: Sequence[Version],
 ) -> Version | None:
-    """What stands in the place of a test at head: the same name where it was, else what is new there and alike."""
+    """What stands in the place of a test at head: the same name where it was, else what is new there and alike.
+
+    What may be in the place of another one that went is so only where nothing else is.
+    """
     if found.before is None:
         return None
     test = found.before.test
@@ -505,7 +526,26 @@ def _place(
         exact = [each for each in same if each.test.groups == test.groups]
         if exact or len(same) == 1:
             return (exact or same)[0]
-    return find_stand_in(found.before, fresh)
+    first = find_stand_in(found.before, fresh)
+    if first is None or not _is_anothers(first, found.before, went, fresh):
+        return first
+    second = find_stand_in(found.before, [each for each in fresh if each != first])
+    return first if second is None or _is_anothers(second, found.before, went, ()) else second
+
+
+def _is_anothers(
+    place: Version | None, test: Version | None, went: Sequence[Version], fresh: Sequence[Version]
+) -> bool:
+    """Whether what seems to be in the place of a test may as well be in that of another one, which finds none better.
+
+    :param went: earlier tests whose names are not at head any more.
+    :param fresh: the tests that are new there; empty if it is not asked whether others find a better one.
+    """
+    if place is None or test is None or place.test.name == test.test.name:
+        return False
+    least = measure_likeness(test, place) - (_NEARLY if fresh else 0)
+    rivals = (each for each in went if each != test and measure_likeness(each, place) > least)
+    return any(not fresh or find_stand_in(each, fresh) == place for each in rivals)
 
 
 def _share_out(placed: Mapping[str, Version | None], tests: Sequence[TestEvidence]) -> dict[str, Version | None]:

@@ -44,8 +44,8 @@ SKIPPED: CountedText = (
     "tests that passed before are skipped on the new code.",
 )
 FLAKY: CountedText = (
-    "test came and went, on the new code or before it.",
-    "tests came and went, on the new code or before it.",
+    "test failed and then passed on the same new code, so it tells nothing.",
+    "tests failed and then passed on the same new code, so they tell nothing.",
 )
 FAILED_BEFORE: CountedText = ("test fails without the change, too{}", "tests fail without the change, too{}")
 RENUMBERED: CountedText = (
@@ -63,6 +63,8 @@ _LACKING = (
     "registry with `commands.network: true`."
 )
 _ERROR = re.compile(r"error|exception|cannot|could not|undefined|not found|no such", re.IGNORECASE)
+_RAISED = re.compile(r"\n[ \t]+[^\n]+\n([\w.]+(?:Error|Exception)\b[^\n]*)\n(?:[^\s][^\n]*\n)*?([^\s][^\n]*)\s*\Z")
+"""The end of a traceback whose error says more than one line: the last one often is what matters."""
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _FRAME = re.compile(
     r"\s*(?:at |File \"|from /|#\d+ )|.*:\d+:in [`'][^']*'$|\s*[\w./\\-]+:\d+(?::\d+)?:?$|.*\(\S+:\d+:\d+\)$"
@@ -144,6 +146,7 @@ class TestEvidence:
     :param before: its text; :param after: the text of what is in its place; None if nothing is.
     :param now: how that ended at head.
     :param is_blind: whether that passes on the program as it was, too: it cannot tell the two apart.
+    :param is_anothers: whether that may as well be in the place of another earlier test.
     :param is_untried: whether that could not be run there, so that nobody knows.
     :param is_left_out: whether others of the rows beside it are there at head, and it is not.
     :param has_fewer_rows: whether its row has only a number for a name, and its test has fewer rows at head.
@@ -170,6 +173,7 @@ class TestEvidence:
     after: Version | None = None
     now: Sequence[TestCase] = ()
     is_blind: bool = False
+    is_anothers: bool = False
     is_untried: bool = False
     is_left_out: bool = False
     has_fewer_rows: bool = False
@@ -205,7 +209,7 @@ def judge(found: TestEvidence) -> EarlierTest:
     fate = _find_fate(found)
     outcome, difference = _decide(found, fate, line)
     after = found.after
-    if found.is_blind and found.is_guessed:  # no run shows that this is in its place
+    if found.is_anothers or (found.is_blind and found.is_guessed):  # no run shows that this is in its place
         fate, difference, after = Fate.removed, replace(difference, now=()), None
     demanded = _list_demanded(found, fate, line, outcome, difference)
     culprits = found.culprits or Culprits(())
@@ -455,6 +459,8 @@ def find_cause(output: str) -> str:
 
     Frames and sums tell nobody anything.
     """
+    if raised := _RAISED.search(output):
+        return f"{raised[1]}: {raised[2]}"[:200]
     lines = [line.removeprefix("E ") for line in output.split("\n") if line[:1] not in set("=!0123456789")]
     lines = [line.strip() for line in lines if line.strip() and not _FRAME.match(line)]
     announced = [f"{line} {after}" if line.endswith(":") else line for line, after in pairwise([*lines, ""])]

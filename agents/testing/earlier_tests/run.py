@@ -20,7 +20,7 @@ from agents.testing.earlier_tests.outcomes import SharedChange, sort_by_weight
 from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.running import BaseRunKeeper, FileRunner, Runners, Sides
 from agents.testing.earlier_tests.unaware import blind_programs
-from agents.testing.earlier_tests.whole import WholeCommand
+from agents.testing.earlier_tests.whole import WholeCommand, find_lack
 from agents.testing.tester import CommandTimeouts, Tester
 from agents.toolbox import Toolbox
 from domain.errors import CodeAccessError, ToolError
@@ -94,7 +94,7 @@ async def _compare(
     has_runner = any(map(before.has, filter(is_of_tests, base)))
     unknown = find_unknown(choice, lambda path: before.has(path) or now.has(path), has_runner=has_runner)
     if not files and not unknown:
-        return NOTHING_EARLIER
+        return EarlierTests(lacks=await find_lack(reader, tester.commands, new, head))
     overlay = {**choice.overlay, **old_parts, **blind}
     tree = await write_tree(tester.mirror.git, new, overlay)
     if tree == await tester.mirror.tree_of(old):  # only tests differ: they end on the same program as before

@@ -174,13 +174,17 @@ def compare(before: Version, after: Version, failing: int | None) -> Difference:
     shown_before = dict.fromkeys(_choose([whole_before[at] for at in removed]))
     shown_now = dict.fromkeys(_choose([whole_now[at] for at in added]))
     demanded, now = (tell_something([*each])[:_SHOWN] for each in (shown_before, shown_now))
-    return Difference(demanded, now or _cut_check(new, added), is_less)
+    return Difference(demanded or _cut_check(old, removed), now or _cut_check(new, added), is_less)
 
 
 def _cut_check(lines: Sequence[str], at: Sequence[int]) -> tuple[str, ...]:
-    """The beginning of the check that the first of some lines is part of, where it is too long to be shown."""
+    """The beginning of the check that the first of some lines is part of, where it is too long to be shown.
+
+    Of what only opens something, as a call over several lines does, it is that line.
+    """
     whole = _join_checks(lines)[at[0]] if at else ""
-    return (f"{whole[: LONGEST_CELL - 1]}…",) if len(whole) > LONGEST_CELL else ()
+    is_part = len(whole) > LONGEST_CELL or _OPEN.search(whole)
+    return (f"{whole[: LONGEST_CELL - 1]}…",) if is_part else ()
 
 
 def _show_lines(lines: Sequence[str]) -> list[str]:

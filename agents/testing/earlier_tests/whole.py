@@ -1,6 +1,6 @@
 """Asks a command that runs all tests, and says no more than whether they pass, what the tests of before say."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from agents.syntax.tests import TestText
@@ -15,6 +15,7 @@ from agents.testing.earlier_tests.running import TOO_LONG, FileRunner, Sides, na
 from agents.testing.earlier_tests.texts import Version
 from agents.testing.runners.runner import ProjectCommand, list_needed
 from agents.testing.tester import Tester
+from domain.config.configuration import Commands
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, EarlierTests, Fate
 from domain.runs.testing import Framework
 from workspace.commits import write_tree
@@ -27,11 +28,20 @@ _UNKNOWN = (
 )
 _NO_RUNNER = "No runner that Forge knows takes"
 _NO_MODULE = "The code of before has no `go.mod`, without which Forge does not run"
+_LACKS_MODULE = "the code has no `go.mod`, without which Forge runs no test of Go"
+_LACKS_COMMAND = "it knows none here, and `commands.test` names nothing that runs any"
 _FAILED_BEFORE = "`{}` fails before the change, too, so it tells nothing of {}."
 _FLAKY = "`{}` failed and passed on the same code, so it tells nothing of {}."
 
 Build = Callable[[str], ProjectCommand | None]
 """The folder for results → the command."""
+
+
+async def find_lack(reader: Reader, commands: Commands, commit: str, files: Collection[str]) -> str:
+    """Why no test of a commit can run, as a clause; empty if one can, as far as the names of its files tell."""
+    if detect(files, await reader.read(commit, list_needed(files)), commands, "").tests:
+        return ""
+    return _LACKS_MODULE if any(path.endswith("_test.go") for path in files) else _LACKS_COMMAND
 
 
 @dataclass(frozen=True)

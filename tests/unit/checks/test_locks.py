@@ -10,7 +10,7 @@ from agents.review.checks.locks.check import ComparedLocks
 from agents.review.checks.locks.comparison import compare
 from agents.review.checks.locks.entries import UnreadableLock, holds_credential, is_python_archive
 from agents.review.checks.locks.formats import read_entries
-from messages.review_details import render_locks
+from messages.review_details import render_details, render_locks
 from tests.rendering import find_active, to_visible_text
 from tests.unit.checks.lock_files import (
     BERRY,
@@ -31,6 +31,7 @@ from tests.unit.checks.lock_files import (
     npm,
     npm_package,
 )
+from tests.unit.safety.reviews import build_review
 
 GO = "example.org/left v1.0.0 h1:aa=\nexample.org/left v1.0.0/go.mod h1:bb=\n"
 BESIDE = COMPOSER.replace(
@@ -550,3 +551,16 @@ def test_a_source_is_no_package_of_its_name() -> None:
     base, head = ({"version": "==1", "hashes": ["sha256:aa"]}, {"version": "==1"})
     before, after = (json.dumps({"_meta": meta, "default": {"a": each}}) for each in (base, head))
     assert [each.rule for each in compare("Pipfile.lock", before, after).faults] == ["hash-missing"]
+
+
+@pytest.mark.parametrize(
+    ("files", "uncounted", "told"),
+    [
+        (5, 0, "<sub>5 files, +1 −0 ·"),
+        (5, 1, "<sub>5 files, +1 −0 in 4 of them: no lock, generated or binary file counts ·"),
+        (1, 1, "<sub>1 file ·"),
+    ],
+)
+def test_whose_lines_are_counted_is_said(files: int, uncounted: int, told: str) -> None:
+    review = build_review().model_copy(update={"files": files, "uncounted": uncounted})
+    assert told in render_details(review)

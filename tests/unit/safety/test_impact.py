@@ -132,6 +132,25 @@ def test_programs_are_told_from_what_they_obey() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "impact", "told"),
+    [
+        ("test/data/list.md", Impact.test, "Changes tests"),
+        ("spec/fixtures/list.rst", Impact.test, "Changes tests"),
+        ("tests/README.md", Impact.document, "Only text for people"),
+        ("docs/tests/list.md", Impact.document, "Only text for people"),
+        ("docs/testing.md", Impact.document, "Only text for people"),
+        ("tests/AGENTS.md", Impact.behaviour, "Changes tests"),
+    ],
+)
+def test_a_document_among_the_data_of_tests_is_read_by_them(path: str, impact: Impact, told: str) -> None:
+    file = touch(path)
+    found = assess_impact([file], {path: Impact.behaviour if file.may_run else Impact.document})
+    assert found == {path: impact}
+    [part] = assess(change(file), [], impacts=found).parts
+    assert part.text.startswith(told)
+
+
 def test_findings_count_beside_what_every_change_of_behaviour_has() -> None:
     files = (touch("a.py"),)
     risk = assess(change(*files), [ERROR], impacts=assess_impact(files, READ))

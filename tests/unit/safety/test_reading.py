@@ -187,6 +187,7 @@ def test_what_becomes_of_source_that_nobody_read(then: IfUnread, decision: Decis
         (("Makefile", "go.sum", "go.mod", "a.go"), "2 files of source, 1 list of dependencies and 1 lock file"),
         ((".cursor/rules/x.mdc", "LICENSE.BSD"), "1 file that agents obey and 1 file beside the source"),
         ((".circleci/config.yml",), "1 file beside the source"),
+        (("composer.json", "app/build.gradle.kts", "Shop.csproj"), "3 lists of dependencies"),
     ],
 )
 def test_only_source_is_called_source(paths: tuple[str, ...], told: str) -> None:

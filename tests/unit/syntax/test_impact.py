@@ -27,7 +27,25 @@ HARMLESS = [
 RUBY = "# frozen_string_literal: true\n\n# See A::B#c\ndef f(a)\n  a + 1\nend\n"
 GENERATED = "package a\n\n//go:generate stringer\n\n// F is x.y().\nfunc F() {}\n"
 TYPED = "<?php\n/**\n * @param string $a\n */\nfunction f($a) {}\n"
+SHOWN = 'def g():\n    """Give two.\n\n    >>> g()\n    2\n    """\n    return 2\n'
+READING = 'def a():\n    """{}."""\n\n\n{}\n'
+EXAMPLE = "<?php\n/** An example:\n * <?php a(); ?>\n */\nfunction a() {}\n// It is\n"
 COMMENT = [
+    ("a.py", SHOWN, SHOWN.replace("Give two.", "Give two at once.\n\n    .. versionadded:: 2")),
+    ("a.py", SHOWN, SHOWN.replace("    >>>", "        >>>").replace("    2\n", "        2\n\n")),
+    *(
+        ("a.py", READING.format("One", code), READING.format("Two", code))
+        for code in (
+            "b.__doc__ = a.__doc__",
+            "property(f, doc=a.__doc__)",
+            "x = {'doc': a.__doc__}",
+            "# as __doc__ has it",
+        )
+    ),
+    ("a.php", EXAMPLE, EXAMPLE.replace("An example", "Some example")),
+    ("a.py", "# -*- coding: utf-8 -*-\nf()\n", "f()\n"),
+    ("a.py", "import os  # noqa: F401\n", "import os\n"),
+    ("a.go", "package a\n\nvar a = f() //nolint:all\n", "package a\n\nvar a = f()\n"),
     ("a.go", GENERATED, GENERATED.replace("x.y()", "x.y() or x == 1")),
     ("a.go", GENERATED, GENERATED.replace("// F", "// See https://example.org/a.\n//\n// F")),
     ("a.rb", RUBY, RUBY.replace("# See A::B#c", "# See A::B#d\n#\n# @param [Integer] a")),
@@ -67,7 +85,18 @@ BEHAVIOUR = [
     ("a.py", 'x = "a b"\n', 'x = "a  b"\n'),
     ("a.py", "x = f'{a} b'\n", "x = f'{a}  b'\n"),
     ("a.py", PYTHON, "# coding: latin-1\n" + PYTHON),
-    ("a.py", "import os  # noqa: F401\n", "import os\n"),
+    ("a.py", "import os\n", "import os  # noqa: F401\n"),
+    ("a.py", "import os  # noqa: F401\nf()  # x: 1\n", "import os\nf()  # x: 2\n"),
+    ("a.py", "f()  # pylint: enable=all\n", "f()\n"),
+    ("a.py", SHOWN, SHOWN.replace("2", "3")),
+    ("a.py", SHOWN, SHOWN.replace(">>> g()", ">>> g()  # doctest: +SKIP")),
+    ("a.py", SHOWN, SHOWN.replace("    >>> g()", "    >>> g( 1)\n    2\n    >>> g()")),
+    ("a.py", "# coding: latin-1\nf()\n", "f()\n"),
+    ("a.py", READING.format("One", "print(a.__doc__)"), READING.format("Two", "print(a.__doc__)")),
+    ("a.py", READING.format("One", "f(text=a.__doc__)"), READING.format("Two", "f(text=a.__doc__)")),
+    ("a.py", READING.format("One", "getattr(a, '__doc__')"), READING.format("Two", "getattr(a, '__doc__')")),
+    ("a.php", EXAMPLE, EXAMPLE.replace("// It is", "// It ?> is")),
+    ("a.php", EXAMPLE.replace("/**", "//"), EXAMPLE.replace("/**", "//").replace("An", "The")),
     ("a.py", "def f(a=g()):\n    pass\n\n\ndef h():\n    pass\n", "def h():\n    pass\n\n\ndef f(a=g()):\n    pass\n"),
     ("a.py", "@a\ndef f():\n    pass\n\n\ndef g():\n    pass\n", "def g():\n    pass\n\n\n@a\ndef f():\n    pass\n"),
     ("a.py", "def f():\n    1\n\n\ndef f():\n    2\n", "def f():\n    2\n\n\ndef f():\n    1\n"),  # the last one wins

@@ -55,6 +55,16 @@ def test_a_test_whose_fixture_failed_failed_at_no_line_of_its_own() -> None:
     assert find_failing_line(adds, "test_a.py:2: AssertionError") == 2
 
 
+def test_a_failing_line_that_only_opens_a_call_is_shown() -> None:
+    old = "def test_adds():\n    Sums().add(\n        1,\n    )\n    assert done()\n"
+    [before], [after] = (
+        list_versions("test_a.py", text, [TestText(name="test_adds", start=1, end=5)])
+        for text in (old, old.replace("Sums()", "Sums.get()"))
+    )
+    difference = compare(before, after, 2)
+    assert (difference.demanded, difference.now) == (("Sums().add(…",), ("Sums.get().add(…",))
+
+
 def test_a_check_that_is_too_long_to_be_shown_is_shown_in_part() -> None:
     long = [f'        "{letter * 70}"' for letter in "abc"]
     old = "def test_says():\n    assert say() == 'a'\n"
@@ -69,6 +79,14 @@ def test_a_check_that_is_too_long_to_be_shown_is_shown_in_part() -> None:
     ("output", "cause"),
     [
         ("Error: no such table\n    at load (/code/a_cannot.js:3:1)\n", "Error: no such table"),
+        (
+            (
+                "  File \"a.py\", line 4, in verify\n    raise Invalid(\na.InvalidError: Plugin 'a' for hook 'b'\n"
+                "hookimpl definition: b(path)\nArgument(s) {'path'} are declared, not found\n"
+            ),
+            "a.InvalidError: Plugin 'a' for hook 'b': Argument(s) {'path'} are declared, not found",
+        ),
+        ('  File "a.py", line 4\n    f(\nSyntaxError: wrong\n', "SyntaxError: wrong"),
         ("a.rb:3:in `undefined': wrong\nSyntaxError: wrong\n/a/b/error.rb:3:in `load'\n", "SyntaxError: wrong"),
         (
             "go: errors parsing go.mod:\n/code/go.mod:3: invalid go version '1.21.0'\n",

@@ -587,6 +587,22 @@ async def test_a_command_of_which_only_the_exit_status_is_known(earlier: Earlier
     assert [each[: len(said)] for each in found.not_run] == ([said] if said else []), found
 
 
+@pytest.mark.parametrize(
+    ("there", "commands", "said"),
+    [
+        ({"sums_test.go": "package sums\n"}, {}, "the code has no `go.mod`, without which Forge runs no test of Go"),
+        ({"sums_test.go": "package sums\n"}, {"test": "sh all.sh"}, ""),
+        ({"sums_test.go": "package sums\n", "go.mod": "module a\n"}, {}, ""),
+        ({"checks.lua": "f()\n"}, {}, "it knows none here, and `commands.test` names nothing that runs any"),
+        ({"test_sums.py": "def test_a():\n    pass\n"}, {}, ""),
+    ],
+)
+async def test_why_no_test_can_run_where_the_change_touches_none(
+    earlier: Earlier, there: Files, commands: dict[str, str], said: str
+) -> None:
+    assert (await earlier({**there, "a.txt": "1\n"}, {"a.txt": "2\n"}, **commands)).lacks == said
+
+
 async def test_a_configured_command_runs_what_no_runner_takes(earlier: Earlier) -> None:
     """A script of the repository's own that runs its tests is of the tests' side."""
     files = {**_OWN, "Makefile": "all:\n", "run-tests": "sh tests/sums.sh\n"}

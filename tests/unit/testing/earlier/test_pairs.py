@@ -45,3 +45,31 @@ async def test_a_guess_that_no_run_confirms_is_neither_shown_nor_spoken_of(earli
     said = render_section(found)
     assert "| `limit = read_limit('invalid')` | removed |" in said
     assert "code of before" not in said
+
+
+@pytest.mark.parametrize(
+    ("new", "fate", "now"),
+    [
+        ("", Fate.removed, ()),
+        (
+            "\n\ndef test_holds_no_sets():\n    result = hold(set, [1, 2])\n\n    assert result == [1, 2, 3][:2]\n",
+            Fate.rewritten,
+            ("assert result == [1, 2, 3][:2]",),
+        ),
+    ],
+)
+async def test_what_is_in_the_place_of_another_test_is_in_none_beside_it(
+    earlier: Earlier, new: str, fate: Fate, now: tuple[str, ...]
+) -> None:
+    """Tests that move to other files get other names there, and one of them goes."""
+    head = "from shop import hold\n\n\n"
+    holds = "def test_hold_{0}():\n    result = hold({0}, [1, 2])\n\n    assert result == {1}\n"
+    files = {
+        "pytest.ini": "[pytest]\npythonpath = .\n",
+        "shop.py": "def hold(kind, items):\n    return kind(items)\n",
+        "test_shop.py": f"{head}{holds.format('list', '[1, 2]')}\n\n{holds.format('set', '{1, 2}')}",
+    }
+    moved = f"{head}{holds.format('list', '[1, 2]').replace('hold_list', 'keeps_rows')}{new}"
+    change = {"shop.py": files["shop.py"].replace("kind(", "list("), "test_shop.py": None, "tests/test_rows.py": moved}
+    [went] = (await earlier(files, change)).tests
+    assert (went.id, went.fate, went.now) == ("test_shop.py::test_hold_set", fate, now)

@@ -403,6 +403,16 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         {**PROGRAM, **CHECKS},
         {},
     ),
+    "a helper and a test need what is gone, and the new ones do not": (
+        {
+            **GROWN,
+            "tests/__init__.py": "",
+            "tests/checks.py": f"import sums\n\nALL = [sums.halve]\n\n\n{CHECKS['tests/checks.py']}",
+            "tests/test_a.py": HELPED + "\n\ndef test_halves():\n    import sums\n\n    check(sums.halve(4), 2)\n",
+        },
+        {**PROGRAM, **CHECKS, "tests/test_a.py": HELPED},
+        {"test_halves": "gone"},
+    ),
     "a class of another file is inherited": (
         {
             **PROGRAM,
