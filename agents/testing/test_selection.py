@@ -7,15 +7,19 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import PurePosixPath
 
 from pydantic import Field
 
+from domain.errors import ToolError
 from domain.paths import is_lock, is_manifest, is_source, is_test, namesake
 from domain.review.review import RiskLevel
 from domain.runs.testing import LONGEST_PATH
 from domain.value import Value
+from workspace.sandbox.worker_pool import WorkerPool
 
+_SECONDS = 30.0  # for a worker that chooses
 MOST_SOURCES = 20_000
 _LARGEST_SOURCE = 1_000_000  # characters; a larger one is not parsed
 
@@ -93,6 +97,23 @@ def select(
     also = f", and {len(integration)} integration tests beside them, as the risk is medium" if integration else ""
     why = f"{len(chosen)} of {len(tests.runnable)} test files: those that concern the changed files{also}."
     return Selection(tests=tuple(sorted(chosen | integration)), reason=why)
+
+
+async def select_in_worker(
+    paths: Sequence[str],
+    sources: Mapping[str, str],
+    changed: Sequence[str],
+    level: RiskLevel,
+    pool: WorkerPool,
+    seconds: float = _SECONDS,
+) -> Selection:
+    """The tests to run (see :func:`select`); all if the selection fails."""
+    try:
+        chosen = await pool.call(partial(select, paths, sources, changed, level), seconds)
+    except ToolError as error:
+        return Selection(runs_all=True, reason=f"All tests: which of them the change concerns is unknown. {error}")
+    known = set(paths)
+    return chosen.model_copy(update={"tests": tuple(test for test in chosen.tests if test in known)})
 
 
 def concerns_code(changed: Sequence[str]) -> bool:

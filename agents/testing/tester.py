@@ -14,7 +14,6 @@ from agents.testing import absence, command_detection, coverage
 from agents.testing.execution import Dependencies, drop_frames, execute, read_ends
 from agents.testing.runners import reports
 from agents.testing.runners.python import build_environment
-from agents.testing.runners.reports import RepositoryPlace
 from agents.testing.runners.runner import (
     ProjectCommand,
     RepositoryFacts,
@@ -32,7 +31,7 @@ from agents.testing.test_selection import (
     Selection,
     concerns_code,
     name_tests,
-    select,
+    select_in_worker,
 )
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
@@ -59,11 +58,10 @@ from domain.text.redaction import redact_outgoing
 from workspace.checkout import Checkout, check_out
 from workspace.mirror import Mirror
 from workspace.sandbox.sandbox import Output
-from workspace.sandbox.worker_pool import WorkerPool
 from workspace.snapshot import Snapshot
 
 READING_SECONDS = 30.0
-"""For a worker that reads a report, or the sources to choose tests by."""
+"""For a worker that reads a report."""
 _REPORT = 20_000_000  # bytes of one report
 _SOURCES = 50_000_000  # bytes of all Python files that are looked through for imports
 LEFT_NO_REPORT = "It left no report."
@@ -391,23 +389,6 @@ class Tester:
         return texts
 
 
-async def select_in_worker(
-    paths: Sequence[str],
-    sources: Mapping[str, str],
-    changed: Sequence[str],
-    level: RiskLevel,
-    pool: WorkerPool,
-    seconds: float = READING_SECONDS,
-) -> Selection:
-    """The tests to run (see :func:`agents.testing.test_selection.select`); all if the selection fails."""
-    try:
-        chosen = await pool.call(partial(select, paths, sources, changed, level), seconds)
-    except ToolError as error:
-        return Selection(runs_all=True, reason=f"All tests: which of them the change concerns is unknown. {error}")
-    known = set(paths)
-    return chosen.model_copy(update={"tests": tuple(test for test in chosen.tests if test in known)})
-
-
 class _CheckoutRunner:
     """Runs commands in one checkout.
 
@@ -528,7 +509,7 @@ class _CheckoutRunner:
         placed = [add_folder(case, command.folder) for case in cases]
         return await asyncio.to_thread(_redact_cases, placed), ""
 
-    async def _locate(self, command: ProjectCommand) -> RepositoryPlace:
+    async def _locate(self, command: ProjectCommand) -> reports.RepositoryPlace:
         """What is needed to know the files of tests: their paths, and their texts where a report names no file.
 
         All as they are called in the folder of the command.
@@ -538,9 +519,9 @@ class _CheckoutRunner:
         owned = [] if runner is None else [path for path in self._paths if runner.owns(path)]
         paths = [drop_folder(path, folder) for path in owned]
         if command.report.file or not paths:
-            return RepositoryPlace(root, paths)
+            return reports.RepositoryPlace(root, paths)
         texts = await self._tester.load_texts(self._commit, owned)
-        return RepositoryPlace(root, paths, {drop_folder(path, folder): text for path, text in texts.items()})
+        return reports.RepositoryPlace(root, paths, {drop_folder(path, folder): text for path, text in texts.items()})
 
     async def _read_coverage(self, command: ProjectCommand) -> str:
         """Read its coverage report; what is wrong with the report, or empty."""

@@ -7,7 +7,7 @@ import pytest
 
 from agents.testing import coverage
 from agents.testing.runners.reports import RepositoryPlace, parse
-from agents.testing.tester import select_in_worker
+from agents.testing.test_selection import select_in_worker
 from domain.errors import ToolError
 from domain.review.review import RiskLevel
 from domain.runs.testing import Coverage, TestCase
