@@ -27,6 +27,7 @@ from domain.runs.testing import (
 MOST_BYTES = 16_000_000
 _DEEPEST = 64
 _MOST_ELEMENTS = 3_000_000
+_MOST_TOGETHER = 300_000  # elements that are kept until the one around them closes
 _AT_ONCE = 1 << 16  # bytes that are parsed before what closed in them is looked at
 _KEPT = 10_000  # characters of one element's text, from its beginning and from its end
 _TERMINAL = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]?|#x1B\[[0-9;]*m")
@@ -191,6 +192,7 @@ class _Walk:
         self._what, self._roots, self._wanted = what, roots, wanted
         self._open: list[Element] = []
         self._kept = 0  # of the open ones those that are wanted
+        self._together = 0  # elements in the outermost of these
         self._closed: list[tuple[Sequence[Element], Element]] = []
         self._elements = 0
 
@@ -203,6 +205,9 @@ class _Walk:
         element = Element(name.rpartition(":")[2], attributes)
         if not self._open and element.tag not in self._roots:
             raise ToolError(f"{self._what} does not begin with the element {' or '.join(self._roots)}.")
+        self._together = self._together + 1 if self._kept else 0
+        if self._together > _MOST_TOGETHER:
+            raise ToolError(f"{self._what} has more than {_MOST_TOGETHER:,} elements in one.")
         self._kept += element.tag in self._wanted
         self._open.append(element)
 

@@ -83,14 +83,16 @@ def test_document_types_and_entities_are_refused(document: bytes) -> None:
         parse(document, "/w")
 
 
+def _of_methods(number: int) -> str:
+    return '<class filename="a.py">' + "<method/>" * number + "</class>"
+
+
 def test_what_cannot_be_read_is_said() -> None:
     for document, said in (
         (b"<coverage>", "well-formed"),
         (b"<testsuite/>", "does not begin"),
-        (
-            cobertura('<class filename="a.py">' + "<method/>" * (MOST_LINES + 1) + "</class>"),
-            "more than 1,000,000 lines",
-        ),
+        (cobertura(_of_methods(300_000) * 3 + _of_methods(MOST_LINES - 900_000 + 1)), "more than 1,000,000 lines"),
+        (cobertura(_of_methods(300_001)), "more than 300,000 elements in one"),
     ):
         with pytest.raises(ToolError, match=said):
             parse(document, "/w")
