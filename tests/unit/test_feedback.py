@@ -312,7 +312,14 @@ def _dismissal(fingerprint: str, undone_at: datetime | None = None) -> FeedbackR
 
 def _memory(memory_id: str, *, pinned: bool) -> MemoryRow:
     values: dict[str, Any] = {"repository_id": 10, "kind": "semantic", "content": "c", "context": "", "tags": []}
-    values |= {"confidence": 0.5, "source": "s", "created_at": LAST, "last_accessed": LAST, "access_count": 0}
+    values |= {
+        "confidence": 0.5,
+        "source": "s",
+        "created_at": LAST,
+        "last_accessed": LAST,
+        "used_at": LAST,
+        "access_count": 0,
+    }
     return MemoryRow(id=memory_id, pinned=pinned, **values)
 
 
