@@ -203,18 +203,19 @@ def _cell(test: EarlierTest, lines: Sequence[str], path: str | None, line: int |
 
 def _list_lines(earlier: EarlierTests) -> list[str]:
     """What needs no more than a line each."""
-    gone, unknown = (len(earlier.select(each)) for each in (EarlierOutcome.gone, EarlierOutcome.unknown))
-    failing = earlier.select(EarlierOutcome.open)
+    gone, failing = earlier.select(EarlierOutcome.gone), earlier.select(EarlierOutcome.open)
+    unknown = len(earlier.select(EarlierOutcome.unknown))
+    redone = [each for each in gone if each.fate is Fate.rewritten]
+    went = [each for each in gone if each.fate is not Fate.rewritten]
     opened, broken = [each for each in failing if not each.names], [each for each in failing if each.names]
-    gone_names = _name_gone(list_gone_names(earlier.tests))
     missing = _name_gone(list_gone_names(broken, EarlierOutcome.open))
-    went = name_count(gone, "test", "tests")
     held = "1 test of before passes" if earlier.holding == 1 else f"{earlier.holding:,} tests of before pass"
     left = name_count(earlier.left_out, "test was", "tests were")
     untold = name_count(earlier.untold, "more test that does not hold is", "more tests that do not hold are")
     lines = [
         f"{held} on the new code." if earlier.holding else "",
-        f"{went} went with the code{f': {gone_names}' if gone_names else ''}." if gone else "",
+        *_list_gone(went, "went with the code"),
+        *_list_gone(redone, f"{'was' if len(redone) == 1 else 'were'} rewritten with the code"),
         f"**{name_count(len(broken), 'test')} cannot be loaded**, and not as they stand at head, either: {missing}. "
         f"They are {_name(broken)}."
         if broken
@@ -229,6 +230,12 @@ def _list_lines(earlier: EarlierTests) -> list[str]:
         f"{untold} not told here, because they are more than {MOST_TOLD}." if earlier.untold else "",
     ]
     return [*filter(None, lines), *map(escape, earlier.not_run), *_list_removed(earlier)]
+
+
+def _list_gone(tests: Sequence[EarlierTest], became: str) -> list[str]:
+    """What became of tests that cannot be loaded any more, in one line."""
+    names = _name_gone(list_gone_names(tests))
+    return [f"{name_count(len(tests), 'test')} {became}{f': {names}' if names else ''}."] if tests else []
 
 
 def _name_gone(names: Sequence[str]) -> str:

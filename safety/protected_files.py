@@ -81,7 +81,7 @@ _HARMLESS = re.compile(
     r"\.github/((issue|discussion|pull_request)_template/.*|(funding|labels?|labeler|stale|lock|no-response)\.ya?ml"
     r"|(release|codecov)[^/]*|zizmor\.ya?ml)"
     r"|\.(changeset|dumi|storybook|vitepress|yarn)/.*"
-    r"|\.[^/]*(ignore|keep|nojekyll|rc\.example|env\.(example|sample|template)|versions?|nvmrc|mailmap|ignore-revs|browserslistrc)"
+    r"|\.[^/]*(ignore|keep|nojekyll|rc\.example|env\.(example|sample|template)|versions?(-[a-z]+)?|nvmrc|mailmap|ignore-revs|browserslistrc)"
     r"|\.([^/]*[._-])?(ava|babel|clang|contributors|cover|codecov|editorconfig|flake8|flowconfig|(rust|scala|sh|go)?fmt"
     r"|format|golangci|isort|jest|jshint|jscs|(es|style|markdown|yaml|had|py|remark|commit|html|sql|swift|tf|text)?lint"
     r"|manifest|mocha|nyc|php-?_?cs|phpstan|phpunit|prettier|psalm|rspec|rubocop|ruff|size-limit|[ac]?spell|style"

@@ -156,7 +156,7 @@ def assess(
         *_score_size(change, impacts or {}),
         *_score_areas(change.touched, sensitive),
         *_score_findings(findings),
-        *(_score_untested(change) if has_tests else ()),
+        *(_score_untested(change, impacts or {}) if has_tests else ()),
         *_score_deleted_tests(change),
         *_score_coverage(change),
         *_score_silencing(silencing),
@@ -301,20 +301,24 @@ def _score_findings(findings: Sequence[RawFinding]) -> list[RiskPart]:
     return parts
 
 
-def lacks_tests(change: Change) -> bool:
-    """Whether a change adds much source and touches no test."""
+def lacks_tests(change: Change, impacts: Mapping[str, Impact]) -> bool:
+    """Whether a change adds much to the program and touches no test.
+
+    :param impacts: as for :func:`assess`; what is only comments, docstrings and layout needs no test.
+    """
     is_tested = any(is_test(each.path) and not each.is_gone for each in change.touched)
-    return _new_source(change) > _TESTED and not is_tested
+    return _count_new_source(change, impacts) > _TESTED and not is_tested
 
 
-def _new_source(change: Change) -> int:
-    return sum(file.additions for file in change.files if is_source(file.path) and not is_test(file.path))
+def _count_new_source(change: Change, impacts: Mapping[str, Impact]) -> int:
+    source = (each for each in change.files if is_source(each.path) and not is_test(each.path))
+    return sum(each.additions for each in source if impacts.get(each.path, Impact.behaviour).is_logic)
 
 
-def _score_untested(change: Change) -> list[RiskPart]:
-    if not lacks_tests(change):
+def _score_untested(change: Change, impacts: Mapping[str, Impact]) -> list[RiskPart]:
+    if not lacks_tests(change, impacts):
         return []
-    text = f"{_new_source(change)} new lines of source and no test changed"
+    text = f"{_count_new_source(change, impacts)} new lines of source and no test changed"
     return [RiskPart(code="tests.none", points=4, text=text)]
 
 

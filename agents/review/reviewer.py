@@ -75,7 +75,7 @@ async def check(
     fit = await drop_unfit(checked.findings, versions, toolbox, origin)
     findings = await asyncio.to_thread(lambda: tuple(place_on_diff(finding, change) for finding in fit))
     touched = tuple(_apply_path_filter(locks.mark_unread(each), configuration) for each in change.touched)
-    has_tests = not lacks_tests(change) or await code.has_tests(change.merge_base)
+    has_tests = not lacks_tests(change, impacts) or await code.has_tests(change.merge_base)
     sensitive, silencing = configuration.paths.sensitive, checked.silencing
     return CheckedChange(
         merge_base=change.merge_base,

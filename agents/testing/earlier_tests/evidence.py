@@ -478,7 +478,8 @@ async def confirm(
 
 
 def _give_example(case: TestCase) -> str:
-    return f", where Forge runs tests, such as {_name_alone(case)}: {find_cause(case.message or case.details)}"
+    name = _name_alone(case).replace("`", "'")
+    return f", where Forge runs tests, such as `{name}`: {find_cause(case.message or case.details)}"
 
 
 def _is_lost(found: TestEvidence) -> bool:

@@ -186,6 +186,7 @@ FREE = [
     ".eslintrc.cjs",
     ".rubocop_todo.yml",
     ".python-version",
+    ".python-version-default",
     ".git-blame-ignore-revs",
     ".release-please-manifest.json",
     ".storybook/main.js",

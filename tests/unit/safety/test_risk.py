@@ -194,7 +194,8 @@ def test_tests_whose_lines_are_in_other_tests_are_not_deleted(place: str, left_o
 def test_source_without_a_test_where_there_are_tests() -> None:
     named, file = _new("app/a.py", 31)
     change = _change(named, files=(file,))
-    assert lacks_tests(change)
+    assert lacks_tests(change, {})
+    assert not lacks_tests(change, {"app/a.py": Impact.comment})
     assert [part.code for part in assess(change, ()).parts] == ["tests.none", "size"]
     assert [part.code for part in assess(change, (), has_tests=False).parts] == ["size"]
 
@@ -210,7 +211,7 @@ def test_source_without_a_test_where_there_are_tests() -> None:
 )
 def test_what_counts_as_source_without_a_test(lines: int, other: TouchedFile | None, lacks: bool) -> None:
     named, file = _new("app/a.py", lines)
-    assert lacks_tests(_change(named, *filter(None, [other]), files=(file,))) is lacks
+    assert lacks_tests(_change(named, *filter(None, [other]), files=(file,)), {}) is lacks
 
 
 @pytest.mark.parametrize(("lines", "said"), [(1, "Silences checks on 1 line"), (2, "Silences checks on 2 lines")])
