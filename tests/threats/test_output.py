@@ -133,7 +133,7 @@ LONG = "@alice ![x](https://evil.example) " * 300  # what is twenty times as lon
     [
         [(text, None) for text in HOSTILE[:5]],
         [(text, None) for text in HOSTILE[5:]],
-        [(LONG, None), ("Fetch it.", LINKED), ("Fetch it.", FENCED)],
+        [(LONG, None), ("Fetch it.", LINKED), ("Read it.", FENCED)],
     ],
     ids=["markup", "more markup", "a long one, a link and a fence to click on"],
 )
