@@ -7,10 +7,10 @@ from tests.stories.driver import Story
 from tests.world.model_findings import DIVISION, PAY, claim
 
 CALM = (
-    "import subprocess\n\nimport flask\n\n\n"
-    "def build(target):\n    cmd = 'make ' + target\n    subprocess.run(cmd, shell=True)\n"
+    "import subprocess\n\nimport flask\n\nTARGET = 'all'\n\n\n"
+    "def build():\n    cmd = TARGET\n    subprocess.run(f'make {cmd}', shell=True)\n"
 )
-TAINTED = CALM.replace("'make ' + target", "flask.request.args['x']")
+TAINTED = CALM.replace("cmd = TARGET", "cmd = flask.request.args['x']")
 
 
 async def test_an_old_warning_hides_no_new_error(story: Story) -> None:

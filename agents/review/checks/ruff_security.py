@@ -32,7 +32,7 @@ _FILE = re.compile(
     r"(?i)^(?:f|fp|fd|fh|fin|fileobj|(?:\w*_)?(?:file|stream|handle|reader)(?:_?(?:obj|handle|name|path))?)$"
 )
 _NAME = re.compile(r"^[A-Za-z_]\w*$")
-_TEXT = re.compile(r"[rRbBuUfF]{0,2}(?:\"[^\"]*\"|'[^']*')")
+_TEXT = re.compile(r"([rRbBuUfF]{0,2})(?:\"[^\"]*\"|'[^']*')")
 
 
 def is_foreign(text: str) -> bool:
@@ -122,8 +122,7 @@ class PythonCall:
     @property
     def is_constant(self) -> bool:
         """Whether only texts and constants of the program are in the first argument."""
-        code = re.sub(r"\{([^{}]*)\}", r'"\1"', self.value)  # of an f-string
-        return all(map(_CONSTANT.fullmatch, re.findall(r"[A-Za-z_]\w*", _TEXT.sub(" ", code))))
+        return all(map(_CONSTANT.fullmatch, re.findall(r"[A-Za-z_]\w*", _TEXT.sub(_keep_code, self.value))))
 
     @property
     def around(self) -> str:
@@ -141,6 +140,12 @@ class PythonCall:
             if re.match(r"\s*(async\s+)?def\s", some):
                 return "", some[: _find_end(some)]
         return "", ""
+
+
+def _keep_code(text: re.Match[str]) -> str:
+    """What an f-string puts in; of any other text nothing."""
+    is_filled = "f" in text[1].lower()
+    return f" {' '.join(re.findall(r'{([^{}]*)}', text[0]))} " if is_filled else " "
 
 
 def _find_end(text: str, stop: str = "") -> int:

@@ -40,6 +40,7 @@ OWN = {
 HARMLESS = {
     "a.py": 'def f(db, c, table):\n    return db.execute(f"SELECT * FROM {table} WHERE b = ?", [c])\n',
     "c.py": "import subprocess\n\n\ndef f(command):\n    subprocess.run(command, shell=True)\n",
+    "d.py": "import subprocess\n\n\ndef f():\n    path = str(f)\n    subprocess.run(f'gzip {path}', shell=True)\n",
     "a.js": "export const all = (timer) => eval(timer.func);\n",
     "b.php": "<?php\nfunction f($code) {\n    eval($code);\n}\n",
     "a.sh": '#!/bin/sh\neval "$@"\n',
