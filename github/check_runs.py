@@ -14,7 +14,7 @@ from github.client import quote_segment
 from github.conversation import GitHubConversation
 from github.deployments import GitHubActions
 from github.errors import bad_answer
-from github.payloads.checks import AnnotatedShown, AnnotationShown, CheckRunShown, SpokenRun, SpokenStatus
+from github.payloads.checks import AnnotatedShown, AnnotationShown, SpokenRun, SpokenStatus
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _DETAILS = re.compile(r"<(/?)details\b[^>]*>", re.IGNORECASE)
@@ -141,8 +141,7 @@ class GitHubCheckRuns(GitHubConversation):
     async def find_check_run(self, repository: RepositoryRef, head_sha: str, external_id: str) -> CheckRunRef | None:
         purpose = f"look for a check run on {head_sha[:7]} of {repository.full_name}"
         path, query = f"commits/{quote_segment(head_sha)}/check-runs", {"filter": "all", "app_id": self._client.app_id}
-        shown = await self._list(CheckRunShown, repository, path, purpose, query, key="check_runs")
-        runs = [one.to_domain() for one in shown]
+        runs = await self._list(CheckRunRef, repository, path, purpose, query, key="check_runs")
         ours = [one for one in runs if one.external_id == external_id and one.head_sha == head_sha]
         return max(ours, key=lambda one: one.id, default=None)
 
@@ -156,7 +155,7 @@ class GitHubCheckRuns(GitHubConversation):
         purpose = f"create the check run “{check.name}” on {check.head_sha[:7]} of {repository.full_name}"
         first, *others = batches(check.annotations)
         body = creation_body(check, first)
-        ref = (await self._write(CheckRunShown, repository, "POST", "check-runs", purpose, body)).to_domain()
+        ref = await self._write(CheckRunRef, repository, "POST", "check-runs", purpose, body)
         for batch in others:
             ref = await self._show(repository, ref.id, check, batch)
         return ref
@@ -178,9 +177,7 @@ class GitHubCheckRuns(GitHubConversation):
     ) -> CheckRunRef:
         purpose = f"update the check run “{check.name}” on {check.head_sha[:7]} of {repository.full_name}"
         body = update_body(check, annotations)
-        return (
-            await self._write(CheckRunShown, repository, "PATCH", f"check-runs/{check_id}", purpose, body)
-        ).to_domain()
+        return await self._write(CheckRunRef, repository, "PATCH", f"check-runs/{check_id}", purpose, body)
 
     async def _annotations(self, repository: RepositoryRef, check_id: int) -> list[AnnotationShown]:
         """The annotations that a check run shows; GitHub's count tells whether the list is complete.

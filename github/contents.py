@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from domain.errors import Forbidden, NotFound
 from domain.github.commits import CommitDraft, FileToCommit, MadeCommit
-from domain.github.pull_requests import DependencyChange, Vulnerability
+from domain.github.pull_requests import DependencyChange
 from domain.runs.run import RepositoryRef
 from domain.value import Value
 from github.client import quote_segment, repository_path, require_same
@@ -57,11 +57,10 @@ class GitHubContents(GitHubConversation):
         purpose = f"compare the dependencies of {repository.full_name}"
         span = f"{quote_segment(base_sha)}...{quote_segment(head_sha)}"
         try:
-            shown = await self._list(DependencyShown, repository, f"dependency-graph/compare/{span}", purpose)
+            return await self._list(DependencyChange, repository, f"dependency-graph/compare/{span}", purpose)
         except (Forbidden, NotFound):
             await self._require_visible(repository)
             return None
-        return [item.to_domain() for item in shown]
 
     async def _bytes(self, repository: RepositoryRef, file: FileShown, purpose: str) -> bytes | None:
         if file.type != "file":  # a submodule, or a link that leads out of the repository
@@ -144,37 +143,3 @@ class BlobShown(Value):
     encoding: Literal["base64"]
     content: str
     size: int
-
-
-class _Advisory(Value):
-    severity: Literal["low", "moderate", "high", "critical"]
-    advisory_ghsa_id: str
-    advisory_summary: str
-    advisory_url: str
-
-
-class DependencyShown(Value):
-    change_type: Literal["added", "removed"]
-    manifest: str
-    ecosystem: str
-    name: str
-    version: str
-    vulnerabilities: tuple[_Advisory, ...] = ()
-
-    def to_domain(self) -> DependencyChange:
-        return DependencyChange(
-            added=self.change_type == "added",
-            manifest=self.manifest,
-            ecosystem=self.ecosystem,
-            name=self.name,
-            version=self.version,
-            vulnerabilities=tuple(
-                Vulnerability(
-                    severity=one.severity,
-                    advisory=one.advisory_ghsa_id,
-                    summary=one.advisory_summary,
-                    url=one.advisory_url,
-                )
-                for one in self.vulnerabilities
-            ),
-        )

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 
-from pydantic import ConfigDict, Field, JsonValue
-from pydantic.alias_generators import to_camel
+from pydantic import Field, JsonValue
 
 from domain.errors import NotFound
 from domain.github.commits import AN_APP
@@ -23,7 +22,17 @@ from domain.value import Value
 from github.client import Client, quote_segment, repository_path, require_same
 from github.errors import bad_answer
 from github.payloads.apps import AppShown
-from github.payloads.parsing import AccountShown, Created, RepositoryHome, RepositoryShown, Shape, parse, parse_all
+from github.payloads.parsing import (
+    AccountShown,
+    Actor,
+    Created,
+    Node,
+    RepositoryHome,
+    RepositoryShown,
+    Shape,
+    parse,
+    parse_all,
+)
 from github.request import Document
 
 MAX_PAGES = 50
@@ -82,39 +91,28 @@ _CONTENTS = {Reaction.seen: "EYES", Reaction.done: "THUMBS_UP", Reaction.confuse
 _REACTIONS = {CommentKind.issue_comment: "issues", CommentKind.review_comment: "pulls"}
 
 
-class _Node(Value):
-    """Part of a GraphQL answer; its names are in camel case."""
-
-    model_config = ConfigDict(alias_generator=to_camel)
-
-
-class _Author(_Node):
-    typename: str = Field(default="", alias="__typename")
-    database_id: int | None = None
-
-
-class _Comment(_Node):
+class _Comment(Node):
     full_database_id: int  # may pass 32 bits, so GitHub sends a string
-    author: _Author | None
+    author: Actor | None
     body: str = ""
 
 
-class _Page(_Node):
+class _Page(Node):
     has_next_page: bool
     end_cursor: str | None = None
 
 
-class _Comments(_Node):
+class _Comments(Node):
     page_info: _Page
     nodes: tuple[_Comment, ...]
 
 
-class _Thread(_Node):
+class _Thread(Node):
     id: str
     is_resolved: bool
     path: str = ""
     line: int | None = None
-    resolved_by: _Author | None = None
+    resolved_by: Actor | None = None
     comments: _Comments
 
     def to_domain(self) -> ReviewThread:
@@ -138,21 +136,21 @@ class _Thread(_Node):
         )
 
 
-class _Threads(_Node):
+class _Threads(Node):
     page_info: _Page
     nodes: tuple[_Thread, ...]
 
 
-class _PullRequest(_Node):
+class _PullRequest(Node):
     review_threads: _Threads
 
 
-class _Repository(_Node):
+class _Repository(Node):
     database_id: int
     pull_request: _PullRequest
 
 
-class _Found(_Node):
+class _Found(Node):
     repository: _Repository
 
 

@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-from pydantic import AwareDatetime, ConfigDict, Field, JsonValue
-from pydantic.alias_generators import to_camel
+from pydantic import AwareDatetime, JsonValue
 
 from domain.errors import NotFound, Unavailable
 from domain.github.conversation import Issue, IssueComment, TextEdit, digest_wording
@@ -14,7 +13,7 @@ from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from github.client import Client
 from github.conversation import GitHubConversation
-from github.payloads.parsing import GHOST_ID, GHOST_LOGIN, AccountShown, parse
+from github.payloads.parsing import GHOST_ID, GHOST_LOGIN, AccountShown, Actor, Node, parse
 from github.request import Document
 
 _MOST_TEXTS = 50  # in one question
@@ -53,40 +52,29 @@ _EDITS = Document(
 )
 
 
-class _Part(Value):
-    """Part of a GraphQL answer; its names are in camel case."""
-
-    model_config = ConfigDict(alias_generator=to_camel)
-
-
-class _Account(_Part):
-    database_id: int | None = None
-    kind: str = Field(default="", alias="__typename")
-
-
-class _Edit(_Part):
+class _Edit(Node):
     """An edit of a text or of a title; without an account where that was deleted."""
 
-    by: _Account | None = None
+    by: Actor | None = None
     at: AwareDatetime
 
     def to_domain(self) -> TextEdit:
-        by = self.by or _Account()
-        return TextEdit(by_id=by.database_id, is_app=by.kind == "Bot", at=self.at)
+        by = self.by or Actor()
+        return TextEdit(by_id=by.database_id, is_app=by.typename == "Bot", at=self.at)
 
 
-class _Page(_Part):
+class _Page(Node):
     has_next_page: bool = False
     has_previous_page: bool = False
     end_cursor: str | None = None
 
 
-class _Edits(_Part):
+class _Edits(Node):
     page_info: _Page | None = None
     nodes: tuple[_Edit | None, ...] = ()
 
 
-class _Text(_Part):
+class _Text(Node):
     id: str
     user_content_edits: _Edits | None = None
     timeline_items: _Edits | None = None
@@ -105,7 +93,7 @@ class _Text(_Part):
         return page.end_cursor if page is not None and page.has_next_page else None
 
 
-class _Texts(_Part):
+class _Texts(Node):
     nodes: tuple[_Text | None, ...]
 
 

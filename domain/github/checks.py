@@ -52,10 +52,14 @@ class CheckRunRef(Value):
     """A check run of ours that exists on GitHub."""
 
     id: int
-    external_id: str
+    external_id: str | None = None
     head_sha: str
-    is_completed: bool
-    conclusion: str | None
+    status: str
+    conclusion: str | None = None
+
+    @property
+    def is_completed(self) -> bool:
+        return self.status == "completed"
 
 
 RED = frozenset({"failure", "timed_out", "startup_failure", "error"})

@@ -38,7 +38,6 @@ class PullRequest(Value):
     author_login: str
     author_is_bot: bool
     author_association: str
-    changed_files: int
     is_merged: bool = False
     default_branch: str = ""  # of the repository it is opened in; empty: not known
     updated_at: datetime | None = None  # to the second
@@ -185,15 +184,15 @@ class Vulnerability(Value):
     """A known vulnerability of a dependency, as GitHub's advisory database names it."""
 
     severity: Literal["low", "moderate", "high", "critical"]
-    advisory: str
-    summary: str
-    url: str
+    advisory_ghsa_id: str
+    advisory_summary: str
+    advisory_url: str
 
 
 class DependencyChange(Value):
     """One dependency that a pull request adds or removes."""
 
-    added: bool
+    change_type: Literal["added", "removed"]
     manifest: str
     ecosystem: str
     name: str

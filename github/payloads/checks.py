@@ -4,27 +4,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from domain.github.checks import RED, CheckRunRef, FailingCheck, WorkflowRun
+from domain.github.checks import RED, FailingCheck, WorkflowRun
 from domain.github.commits import AN_APP
 from domain.value import Value
 from github.payloads.parsing import AccountShown
-
-
-class CheckRunShown(Value):
-    id: int
-    external_id: str | None = None
-    head_sha: str
-    status: str
-    conclusion: str | None = None
-
-    def to_domain(self) -> CheckRunRef:
-        return CheckRunRef(
-            id=self.id,
-            external_id=self.external_id or "",
-            head_sha=self.head_sha,
-            is_completed=self.status == "completed",
-            conclusion=self.conclusion,
-        )
 
 
 class _OutputShown(Value):

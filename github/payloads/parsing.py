@@ -2,7 +2,8 @@
 
 from typing import TypeVar
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
 
 from domain.value import Value
 from github.errors import bad_answer
@@ -39,6 +40,19 @@ class AccountShown(Value):
     id: int
     login: str
     type: str = "User"
+
+
+class Node(Value):
+    """Part of a GraphQL answer; its names are in camel case."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+class Actor(Node):
+    """Who did something, over GraphQL; without an id if it is neither a person nor an App."""
+
+    typename: str = Field(default="", alias="__typename")
+    database_id: int | None = None
 
 
 class RepositoryShown(Value):

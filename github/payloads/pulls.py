@@ -42,7 +42,7 @@ class _Base(Value):
 
 
 class ListedPull(Value):
-    """A pull request as lists show it: without the number of its files."""
+    """A pull request as lists show it, which leave out whether it merges."""
 
     number: int
     state: Literal["open", "closed"]
@@ -65,7 +65,6 @@ class PullShown(Value):
     base: _Base
     user: AccountShown | None
     author_association: str = "NONE"
-    changed_files: int
     merged: bool = False
     merge_commit_sha: str | None = None  # of an open pull request: GitHub's trial merge
     updated_at: AwareDatetime | None = None
@@ -89,7 +88,6 @@ class PullShown(Value):
             author_login=author.login,
             author_is_bot=author.type == "Bot",
             author_association=self.author_association,
-            changed_files=self.changed_files,
             is_merged=self.merged,
             default_branch=self.base.repo.default_branch,
             updated_at=self.updated_at,

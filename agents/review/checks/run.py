@@ -103,16 +103,16 @@ def _compare_dependencies(change: Change, dependencies: Sequence[DependencyChang
 def find_vulnerable(change: Change, dependencies: Sequence[DependencyChange]) -> tuple[RawFinding, ...]:
     """One finding per known vulnerability of a dependency that the change adds or moves to a vulnerable version."""
     before = {
-        (dependency.ecosystem, dependency.name, vulnerability.advisory)
+        (dependency.ecosystem, dependency.name, vulnerability.advisory_ghsa_id)
         for dependency in dependencies
-        if not dependency.added
+        if dependency.change_type == "removed"
         for vulnerability in dependency.vulnerabilities
     }
     found: dict[tuple[str, str, str], RawFinding] = {}
     for dependency in dependencies:
-        for vulnerability in dependency.vulnerabilities if dependency.added else ():
-            if (dependency.ecosystem, dependency.name, vulnerability.advisory) not in before:
-                key = (dependency.manifest, dependency.name, vulnerability.advisory)
+        for vulnerability in dependency.vulnerabilities if dependency.change_type == "added" else ():
+            if (dependency.ecosystem, dependency.name, vulnerability.advisory_ghsa_id) not in before:
+                key = (dependency.manifest, dependency.name, vulnerability.advisory_ghsa_id)
                 found.setdefault(key, _finding(change, dependency, vulnerability))
     return tuple(found.values())
 
@@ -120,17 +120,18 @@ def find_vulnerable(change: Change, dependencies: Sequence[DependencyChange]) ->
 def _finding(change: Change, dependency: DependencyChange, vulnerability: Vulnerability) -> RawFinding:
     message = (
         f"{dependency.name} {dependency.version} has a known vulnerability ({vulnerability.severity}): "
-        f"{vulnerability.summary.rstrip('.')}. Use a version that fixes it, see {vulnerability.advisory}."
+        f"{vulnerability.advisory_summary.rstrip('.')}. "
+        f"Use a version that fixes it, see {vulnerability.advisory_ghsa_id}."
     )
     return build_security_finding(
-        f"dependency/{shorten(vulnerability.advisory, 60)}",
+        f"dependency/{shorten(vulnerability.advisory_ghsa_id, 60)}",
         _SEVERITY[vulnerability.severity],
         dependency.manifest,
         next(_find_naming_lines(change.file(dependency.manifest), dependency), None),
         shorten(message),
         category=Category.dependencies,
         confidence=0.95,
-        help_url=vulnerability.url,
+        help_url=vulnerability.advisory_url,
     )
 
 

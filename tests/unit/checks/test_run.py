@@ -604,12 +604,20 @@ async def test_credentials_are_never_quoted(toolbox: Toolbox) -> None:
 
 async def test_vulnerable_dependencies(toolbox: Toolbox) -> None:
     hole = Vulnerability(
-        severity="high", advisory="GHSA-aaaa-bbbb-cccc", summary="It leaks.", url="https://github.com/a"
+        severity="high",
+        advisory_ghsa_id="GHSA-aaaa-bbbb-cccc",
+        advisory_summary="It leaks.",
+        advisory_url="https://github.com/a",
     )
     added = DependencyChange(
-        added=True, manifest="requirements.txt", ecosystem="pip", name="thing", version="1.0", vulnerabilities=(hole,)
+        change_type="added",
+        manifest="requirements.txt",
+        ecosystem="pip",
+        name="thing",
+        version="1.0",
+        vulnerabilities=(hole,),
     )
-    old = added.model_copy(update={"added": False, "version": "0.9"})
+    old = added.model_copy(update={"change_type": "removed", "version": "0.9"})
     files: Versions = {"requirements.txt": ("a==1\n", "a==1\nthing-other==1.0\nthing==1.0\n")}
     rules = await find_by_rule(toolbox, files, dependencies=[added])
     assert rules["dependency/GHSA-aaaa-bbbb-cccc"].line == 3

@@ -22,7 +22,6 @@ _PULL = PullRequest(
     author_login="ann",
     author_is_bot=False,
     author_association="MEMBER",
-    changed_files=1,
 )
 
 

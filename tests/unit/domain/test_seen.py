@@ -23,7 +23,6 @@ LIVE = PullRequest(
     author_login="alice",
     author_is_bot=False,
     author_association="MEMBER",
-    changed_files=1,
     updated_at=NOW,
 )
 

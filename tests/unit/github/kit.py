@@ -155,7 +155,6 @@ def pull(number: int = 1, **changes: object) -> dict[str, object]:
         "base": {"sha": BASE, "ref": "main", "repo": {"id": 99}},
         "user": {"id": 5, "login": "ann", "type": "User"},
         "author_association": "MEMBER",
-        "changed_files": 3,
         **changes,
     }
 

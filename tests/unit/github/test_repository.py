@@ -147,8 +147,8 @@ async def test_dependency_changes_with_their_vulnerabilities(kit: Kit) -> None:
     changes = await kit.host.dependency_changes(REPO, BASE, HEAD)
     assert changes is not None
     added, removed = changes
-    assert (added.added, removed.added) == (True, False)
-    assert added.vulnerabilities[0].advisory == "GHSA-1"
+    assert (added.change_type, removed.change_type) == ("added", "removed")
+    assert added.vulnerabilities[0].advisory_ghsa_id == "GHSA-1"
 
 
 @pytest.mark.parametrize("status", [403, 404])
