@@ -724,7 +724,7 @@ async def test_what_failed_before_for_want_of_a_network_is_told_apart(earlier: E
     assert set(found.not_run) == {
         "1 test fails without the change, too, as a network or a server is missing where Forge runs tests.",
         (
-            "1 test fails without the change, too, where Forge runs tests, such as test_fails: "
+            "1 test fails without the change, too, where Forge runs tests, such as `test_fails`: "
             "ValueError: invalid literal for int() with base 10: 'a'"
         ),
     }
