@@ -12,6 +12,7 @@ from bot.settings import Settings
 from domain.ports import Clock
 from domain.text.escaping import Markers
 from domain.text.redaction import PROCESS_REDACTOR
+from github.client import Client
 from github.host import GitHubHost
 from github.limits import StoredBudget, StoredLimits
 from github.registration import load_permissions
@@ -33,13 +34,8 @@ def build_host(
         await halts.require_none(database)
         await require_lease()
 
-    return GitHubHost(
-        settings.github,
-        clock,
-        StoredLimits(database),
-        stop=stop,
-        budget=StoredBudget(database, clock),
-    )
+    limits, budget = StoredLimits(database), StoredBudget(database, clock)
+    return GitHubHost(Client(settings.github, clock, limits, stop=stop, budget=budget))
 
 
 async def build_services(

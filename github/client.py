@@ -55,6 +55,8 @@ async def never_stop() -> None:
 class Client:
     """Authorised requests to one GitHub. Paths are relative to the API's address, query values unescaped.
 
+    :param limits: keeps GitHub's rate limits across restarts.
+    :param sleep: waits the given seconds; tests give another.
     :param stop: called right before every write; raises to prevent it.
     :param budget: counts the writes of each installation; None: only those of this process.
     """
@@ -64,10 +66,11 @@ class Client:
         settings: GitHubSettings | PersonalAccess,
         clock: Clock,
         limits: LimitStore,
-        sleep: Sleep,
+        sleep: Sleep = asyncio.sleep,
         stop: Stop = never_stop,
         budget: Budget | None = None,
     ) -> None:
+        self.settings = settings
         self.app_id = settings.app_id if isinstance(settings, GitHubSettings) else APP
         self._sleep = sleep
         self._stop = stop

@@ -1,6 +1,5 @@
 """GitHub, as far as Forge needs it, for the App and for a person's token: each method reads or changes one thing."""
 
-import asyncio
 import base64
 from collections.abc import Collection, Mapping
 from datetime import timedelta
@@ -11,18 +10,15 @@ from pydantic import Field
 from domain.errors import NotFound
 from domain.github.commits import Signature
 from domain.github.installations import AttemptsPage, InstallationState, find_missing
-from domain.ports import Clock
 from domain.runs.run import RepositoryRef
 from domain.value import Value
 from github.check_runs import GitHubCheckResults, GitHubCheckRuns
-from github.client import PAGE, Client, Stop, never_stop, quote_segment
+from github.client import PAGE, Client, quote_segment
 from github.contents import GitHubCommits, GitHubContents
 from github.conversation import GitHubConversation
 from github.deployments import GitHubDeployments
 from github.errors import bad_answer
 from github.issues import GitHubIssues, IssueShown
-from github.limits import LimitStore
-from github.pacing import Budget, Sleep
 from github.payloads.apps import (
     ROLES,
     AppShown,
@@ -35,7 +31,6 @@ from github.payloads.apps import (
 from github.payloads.parsing import AccountShown, RepositoryHome, RepositoryShown, parse, parse_all
 from github.pull_requests import GitHubPullRequests
 from github.request import Document
-from github.settings import GitHubSettings, PersonalAccess
 
 
 class GitHubApp(GitHubConversation):
@@ -117,25 +112,12 @@ class GitHubHost(
 
     Reads are repeated where that is safe; writes never are: whoever writes looks for the effect by its natural key
     first.
-
-    :param limits: keeps GitHub's rate limits across restarts.
-    :param sleep: waits the given seconds; tests give another.
-    :param stop: called right before every write; raises if none may be made any more.
-    :param budget: counts the writes of each installation; None: only those of this process.
     """
 
-    def __init__(
-        self,
-        settings: GitHubSettings | PersonalAccess,
-        clock: Clock,
-        limits: LimitStore,
-        sleep: Sleep = asyncio.sleep,
-        stop: Stop = never_stop,
-        budget: Budget | None = None,
-    ) -> None:
-        super().__init__(Client(settings, clock, limits, sleep, stop, budget))
-        self._settings = settings
-        self.deliveries = GitHubDeliveries(self._client, settings.api_url)
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        self._settings = client.settings
+        self.deliveries = GitHubDeliveries(client, client.settings.api_url)
 
     async def aclose(self) -> None:
         """Close the connections; the host cannot be used afterwards."""

@@ -14,6 +14,7 @@ from bot.doctor.services import check_github, check_models
 from bot.settings import Settings, load
 from bot.version import VERSION
 from domain.errors import ForgeError
+from github.client import Client
 from github.host import GitHubHost
 from github.limits import InMemoryLimits
 from github.registration import load_permissions
@@ -59,7 +60,7 @@ async def _check_tools() -> Diagnosis:
 
 @asynccontextmanager
 async def _host(settings: Settings) -> AsyncGenerator[GitHubHost]:
-    host = GitHubHost(settings.github, SystemClock(), InMemoryLimits())
+    host = GitHubHost(Client(settings.github, SystemClock(), InMemoryLimits()))
     try:
         yield host
     finally:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from domain.runs.run import RepositoryRef
+from github.client import Client
 from github.host import GitHubHost
 from github.limits import InMemoryLimits
 from github.settings import GitHubSettings
@@ -76,7 +77,7 @@ async def open_stage() -> AsyncGenerator[Stage]:
         pull = await ann.open_pull_request(shelf, "topic", title="Add lines")
         limits = InMemoryLimits()
         settings = GitHubSettings(sim.api_url, sim.url, sim.app.id, sim.app.private_key_pem, write_interval_s=0)
-        host = GitHubHost(settings, clock, limits, _no_pause)
+        host = GitHubHost(Client(settings, clock, limits, _no_pause))
         yield Stage(sim, clock, limits, host, ann, shelf, installation, pull)
         await host.aclose()
         assert not sim.world.unpublished, sim.world.unpublished

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from domain.runs.run import RepositoryRef
+from github.client import Client
 from github.host import GitHubHost
 from github.limits import InMemoryLimits, LimitStore
 from github.pacing import InMemoryBudget
@@ -108,7 +109,7 @@ class Kit:
             resolve=self.resolve,
             connections=RespxTransport(self.github),
         )
-        self.host = GitHubHost(settings, self.clock, self.limits, self.sleeps, budget=self.budget)
+        self.host = GitHubHost(Client(settings, self.clock, self.limits, self.sleeps, budget=self.budget))
 
     def list_requests(self, route: respx.Route | None = None) -> list[httpx.Request]:
         """The requests so far that a route, or any route, answered."""

@@ -7,6 +7,7 @@ import jwt
 import pytest
 
 from domain.errors import NotFound, RateLimited, Unavailable
+from github.client import Client
 from github.host import GitHubHost
 from github.limits import InMemoryLimits
 from github.settings import GitHubSettings
@@ -118,6 +119,7 @@ async def test_a_page_that_is_not_what_github_documents(kit: Kit, answer: httpx.
 )
 async def test_for_how_long_deliveries_can_be_had(api_url: str, days: int) -> None:
     clock = MovableClock()
-    host = GitHubHost(GitHubSettings(api_url, "https://github.com", 42, PEM), clock, InMemoryLimits(), Sleeps(clock))
+    settings = GitHubSettings(api_url, "https://github.com", 42, PEM)
+    host = GitHubHost(Client(settings, clock, InMemoryLimits(), Sleeps(clock)))
     assert host.deliveries.redeliverable_for == timedelta(days=days)
     await host.aclose()
