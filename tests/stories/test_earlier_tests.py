@@ -10,7 +10,7 @@ from simulator.errors import Moment, RequestInfo
 from simulator.state import CheckRun, PullRequest
 from tests.stories.driver import UNTHOUGHT, Story
 from tests.world.automation import approvals, at_level, open_pull_request
-from tests.world.summing_shop import BROKEN, CODE, FILES, HIDES, NAME, TEST, WITHOUT
+from tests.world.summing_shop import BROKEN, CODE, FILES, HIDES, NAME, TAXED, TEST, WITHOUT
 
 HEADING = "### The tests of before, on the new code"
 
@@ -169,6 +169,13 @@ async def test_a_test_that_goes_with_its_code_is_one_line(story: Story) -> None:
     assert (check.conclusion, check.title) == ("neutral", UNTHOUGHT)
     assert read_section(check) == "- 1 test went with the code: `tax` is gone."
     assert story.gates(pull) == []
+    story.pass_over(pull)
+
+
+async def test_a_test_that_follows_a_new_name_is_one_line(story: Story) -> None:
+    renamed = {"shop.py": CODE.replace("tax", "duty"), "tests/test_tax.py": TAXED.replace("shop.tax", "shop.duty")}
+    pull, _, _ = await propose(story, renamed)
+    assert read_section(find_check(story, pull)) == "- 1 test was rewritten with the code: `tax` is gone."
     story.pass_over(pull)
 
 

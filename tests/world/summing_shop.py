@@ -7,10 +7,11 @@ TEST = (
     "def test_empty():\n    assert shop.total([]) == 0\n"
 )
 WITHOUT = "import shop\n\n\ndef test_empty():\n    assert shop.total([]) == 0\n"
+TAXED = "import shop\n\n\ndef test_tax():\n    assert shop.tax(10) == 2\n"
 FILES = {
     "shop.py": CODE,
     "tests/test_shop.py": TEST,
-    "tests/test_tax.py": "import shop\n\n\ndef test_tax():\n    assert shop.tax(10) == 2\n",
+    "tests/test_tax.py": TAXED,
     "pytest.ini": "[pytest]\npythonpath = .\n",
 }
 HIDES = {"shop.py": BROKEN, "tests/test_shop.py": WITHOUT}
