@@ -45,7 +45,8 @@ _LOST, _CHANGED, _NAMES, _OUTPUT, _LINES = (
 )  # tests, rows, names, characters and lines that are shown
 _CHANGED_BEHAVIOUR = "**Behaviour that tests show to have changed**"
 _OTHER_DEMANDS = (
-    "**Tests that ask for something else, which the code of before meets as well** (so running does not tell why)"
+    "**Tests that ask for something else.** As they stood, they fail on the new code; as they stand now, they pass on "
+    "the code of before as well, so running does not tell why:"
 )
 _BECAME = {
     Fate.removed: "The change removes it",

@@ -143,7 +143,7 @@ async def test_another_expectation_that_the_code_of_before_meets_as_well_is_told
     pull, _, _ = await propose(story, {"shop.py": BROKEN, "tests/test_shop.py": changed})
     said = read_section(find_check(story, pull))
     assert f"| `{NAME}` | `assert shop.total([1, 2]) == 3` | `assert shop.total([0, 2]) == 2` |" in said
-    assert said.startswith("**Tests that ask for something else, which the code of before meets as well**")
+    assert said.startswith("**Tests that ask for something else.**")
     assert "**Behaviour that tests show to have changed**" not in said
     assert (story.gates(pull), story.comments(pull)) == ([], [])
 

@@ -297,7 +297,12 @@ class Collector:
             for each in evidence
         ]
         told = [replace(each, is_broken=each.path in unloaded & now.loading.keys()) for each in known_places]
-        return await self._find_unreached(self._compare_numbers(told, now))
+        found = await self._find_unreached(self._compare_numbers(told, now))
+        still = list_passed(now)
+        return [
+            replace(each, now=(now.cases[each.id],)) if each.gone and each.case is None and each.id in still else each
+            for each in found
+        ]
 
     def _compare_numbers(self, evidence: Sequence[TestEvidence], now: Ran) -> list[TestEvidence]:
         """The evidence without rows that only have a number, where each row has another one than before.

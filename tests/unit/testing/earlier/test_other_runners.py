@@ -366,6 +366,26 @@ async def test_a_benchmark_of_go_that_names_what_is_gone_takes_no_test_with_it(e
 
 
 @_NEEDS_GO
+async def test_a_test_of_go_that_loses_a_part_with_its_code_is_rewritten(earlier: Earlier) -> None:
+    """The file is only compiled without the whole test, but at head its other part runs and passes."""
+    example = EXAMPLES["go"]
+    sub = "\nfunc Sub(a, b int) int { return a - b }\n"
+    part = '\tt.Run("%s", func(t *testing.T) {\n\t\tif got := %s(2, 2); got != %d {\n\t\t\tt.Errorf("got %%d", got)\n\t\t}\n\t})\n'
+    head, adds, subs = (
+        'package sums\n\nimport "testing"\n\nfunc TestSums(t *testing.T) {\n',
+        part % ("adds", "Add", 4),
+        part % ("subs", "Sub", 0),
+    )
+    files = {**example.files, "sums.go": example.files["sums.go"] + sub, "sums_test.go": head + adds + subs + "}\n"}
+    found = await earlier(files, {"sums.go": example.files["sums.go"], "sums_test.go": head + adds + "}\n"})
+    assert {each.id.partition("::")[2]: (each.outcome.value, each.fate.value) for each in found.tests} == {
+        "TestSums": ("gone", "rewritten"),
+        "TestSums/adds": ("gone", "rewritten"),
+        "TestSums/subs": ("gone", "removed"),
+    }
+
+
+@_NEEDS_GO
 async def test_a_helper_of_go_that_is_named_as_tests_are_is_shown(earlier: Earlier) -> None:
     files = {
         **EXAMPLES["go"].files,
