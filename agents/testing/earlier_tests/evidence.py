@@ -458,7 +458,7 @@ class Collector:
         for case in red:
             by_lack[find_lack(f"{case.details}\n{case.message}")].append(case)
         self.not_run += [
-            name_count(len(cases), *FAILED_BEFORE).format(f", as {lack}." if lack else _give_example(cases[0]))
+            name_count(len(cases), *FAILED_BEFORE).format(f", as {lack}." if lack else _give_example(cases))
             for lack, cases in by_lack.items()
         ]
 
@@ -482,9 +482,11 @@ async def confirm(
     ]
 
 
-def _give_example(case: TestCase) -> str:
-    name = _name_alone(case).replace("`", "'")
-    return f", where Forge runs tests, such as `{name}`: {find_cause(case.message or case.details)}"
+def _give_example(cases: Sequence[TestCase]) -> str:
+    """The first test with why it fails. A message of one word tells nothing, as bats has them."""
+    first, said = cases[0], ":" if len(cases) == 1 else ", such as"
+    name, is_telling = _name_alone(first).replace("`", "'"), " " in first.message or not first.details
+    return f", where Forge runs tests{said} `{name}`: {find_cause(first.message if is_telling else first.details)}"
 
 
 def _is_lost(found: TestEvidence) -> bool:

@@ -6,7 +6,7 @@ from inline_snapshot import snapshot
 
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTests
 from tests.unit.sandbox.machine import has_bubblewrap
-from tests.unit.testing.earlier.conftest import Earlier
+from tests.unit.testing.earlier.conftest import Earlier, has_program
 
 pytestmark = pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")
 
@@ -724,10 +724,21 @@ async def test_what_failed_before_for_want_of_a_network_is_told_apart(earlier: E
     assert set(found.not_run) == {
         "1 test fails without the change, too, as a network or a server is missing where Forge runs tests.",
         (
-            "1 test fails without the change, too, where Forge runs tests, such as `test_fails`: "
+            "1 test fails without the change, too, where Forge runs tests: `test_fails`: "
             "ValueError: invalid literal for int() with base 10: 'a'"
         ),
     }
+
+
+@pytest.mark.skipif(not has_program("bats"), reason="no bats here")
+async def test_of_tests_that_failed_before_one_is_an_example_with_its_last_words(earlier: Earlier) -> None:
+    """What bats has for a message is one word."""
+    fails = '@test "{0}" {{\n  echo "Found no {0}"\n  false\n}}\n'
+    files = {"test/a.bats": fails.format("ruby") + fails.format("python"), "sum.sh": "echo 4\n"}
+    found = await earlier(files, {"test/a.bats": None, "sum.sh": "echo 5\n"})
+    assert found.not_run == (
+        "2 tests fail without the change, too, where Forge runs tests, such as `ruby`: Found no ruby",
+    )
 
 
 async def test_one_cause_is_one_line_with_its_remedy(earlier: Earlier) -> None:
