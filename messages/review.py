@@ -1,6 +1,7 @@
 """Every text Forge writes on GitHub about a review, in one place: short, what, why, what to do next."""
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -462,7 +463,18 @@ def _details(review: Review) -> str:
         return ""
     left = len(review.findings) - SHOWN_IN_SUMMARY - len(rest)
     tail = [f"- and {left} more; `forge review` on a checkout lists them all"] if left > 0 else []
-    return "\n".join(["### More findings", "", *map(render_bullet, rest), *tail])
+    alike: defaultdict[tuple[Severity, str, str], list[Finding]] = defaultdict(list)
+    for each in rest:
+        alike[each.severity, each.rule, each.message].append(each)
+    return "\n".join(["### More findings", "", *map(_render_alike, alike.values()), *tail])
+
+
+def _render_alike(findings: Sequence[Finding]) -> str:
+    """What says the same, in one line with all its places."""
+    if len(findings) == 1:
+        return render_bullet(findings[0])
+    first, places = findings[0], ", ".join(f"{inline_path(each.where)} {each.id}" for each in findings)
+    return f"- {ICONS[first.severity]} {escape(first.message, 200)} ({link_rule(first)}): {places}"
 
 
 def render_bullet(finding: Finding) -> str:

@@ -113,10 +113,8 @@ def _layer_rows(layer: LayerReport, told: Collection[str]) -> list[str]:
     if layer.missing is not None and layer.missing not in told:
         rows.append(f"| {name} | | | | ⚠️ {escape(layer.missing, 300)} |")
     if layer.cut:
-        more = (
-            f"{name_count(layer.cut, 'more finding')} left out; Forge keeps the most severe ones of each file and tool"
-        )
-        rows.append(f"| {name} | | | | ⚠️ {more} |")
+        cut = name_count(layer.cut, "more finding")
+        rows.append(f"| {name} | | | | ⚠️ {cut} left out: Forge keeps so many of a file or tool, the gravest first |")
     if layer.look_ups is not None:
         rows.append(f"| {name} | looked up | | | {_tell_look_ups(layer.look_ups)} |")
     if layer.note is not None:
@@ -251,7 +249,7 @@ def render_worklist(findings: Sequence[Finding]) -> str:
     if not entries:
         return ""
     left = len(findings) - len(entries)
-    rest = [f"{left} more: see the check of the next head."] if left else []
+    rest = [f"{left} more: once these are mended, Forge lists them here."] if left else []
     wish = code_block("\n\n".join([_TASK, *entries, *rest]))
     return f"<details><summary>For your coding agent</summary>\n\n{wish}\n\n</details>"
 

@@ -25,7 +25,7 @@ from safety.review_decision import CONCLUSIONS, decide
 from safety.risk import PullRequestAuthor, assess, lacks_tests, reassess
 from workspace.objects import Objects
 
-PROJECT_FILES = ("pyproject.toml", "ruff.toml", ".ruff.toml")
+PROJECT_FILES = ("pyproject.toml", "ruff.toml", ".ruff.toml", ".pre-commit-config.yaml")
 """Files of the merge base that configure how the code is checked."""
 
 

@@ -436,7 +436,8 @@ async def test_o4_a_pull_request_with_three_hundred_findings(story: Story) -> No
     assert len(check.summary or "") <= 65_535
     assert 60_000 < len(check.text or "") <= 65_535
     assert (check.text or "").endswith("*Shortened: GitHub shows no more than 65,535 characters here.*")
-    assert "100 more findings left out; Forge keeps the most severe ones of each file and tool" in (check.summary or "")
+    cut = "100 more findings left out: Forge keeps so many of a file or tool, the gravest first"
+    assert cut in (check.summary or "")
     assert "a_rather_long_name/app.py:1` 💬 | Undefined name" in (check.summary or "")
     [comment] = story.comments(pull)
     assert "and 170 more, listed in the check `Forge / review`" in comment.body

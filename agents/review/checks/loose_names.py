@@ -14,6 +14,8 @@ _TRY = re.compile(r"\s*try\s*:")
 _ASKS = re.compile(r"\s+(?:\w+\s*=\s*)?(?P<name>[A-Za-z_]\w*)\s*(?:\(\))?\s*(?:#.*)?")
 _EXECUTES = re.compile(r"\s*exec(?:file)?\s*\((?!.*,\s*[\w.]+\s*\)\s*$)")  # into no other names
 _DEFINES = re.compile(r"\s*(?:async\s+def|def|class)\b")
+_OF_TYPE_CHECKERS = frozenset({"reveal_type", "reveal_locals"})
+"""These know it, and so does what runs their tests."""
 _COLLECTED = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
 
 
@@ -22,7 +24,7 @@ class LooseNames:
     """What one file says of such names.
 
     :param tells_pythons_apart: whether it asks which Python runs it, so that names of another one are meant.
-    :param asked: names that it asks for in a ``try``, as modules do that IPython may load.
+    :param asked: names that it asks for in a ``try``, as modules do that IPython may load, or of a type checker.
     :param executed_from: the line, from 1, from which on it may have any name that it executed; None if it has none.
     :param is_given_all: whether it is data of tests, which run it with names of theirs.
     """
@@ -42,6 +44,8 @@ class LooseNames:
             if _TRY.match(first) and EXPECTS_MISSING.match(third) and (found := _ASKS.fullmatch(second))
         }
         is_data = is_test(path) and not _COLLECTED.search(path) and not any(map(_DEFINES.match, lines))
+        if is_test(path):
+            asked |= _OF_TYPE_CHECKERS
         executes = (at for at, line in enumerate(lines, 1) if _EXECUTES.match(line))
         apart = any(map(TELLS_PYTHONS_APART.search, lines))
         return cls(apart, frozenset(asked), next(executes, None), is_data)

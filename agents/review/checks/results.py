@@ -99,18 +99,21 @@ def build_result(
     layers = tuple(layer.model_copy(update={"cut": cut[layer.layer]}) for layer in layers)
     lines = suppressions.count_lines(silenced) if suppressions.is_honoured(origin) else 0
     read_by = _map_readers(outcomes)
-    not_read = _explain_unread([each for each in files if each.path not in read_by], kept)
+    heads = [found for outcome in outcomes for found in outcome.report.head]
+    not_read = _explain_unread([each for each in files if each.path not in read_by], kept, heads)
     return CheckReport(kept, layers, lines, read_by, tuple(not_read))
 
 
-def _explain_unread(files: Sequence[CheckedFile], findings: Sequence[Finding]) -> Iterator[SkippedFile]:
-    """The files that no linter could read because they do not parse."""
-    broken = {finding.path for finding in findings if finding.rule == SYNTAX}
+def _explain_unread(
+    files: Sequence[CheckedFile], introduced: Sequence[Finding], all_found: Sequence[RawFinding]
+) -> Iterator[SkippedFile]:
+    """The files that no linter could read because they do not parse, be that new or not."""
+    broken, newly = ({each.path for each in found if each.rule == SYNTAX} for found in (all_found, introduced))
     for file in files:
-        if file.path in broken:
-            yield SkippedFile(path=file.path, reason="ruff cannot parse it")
-        elif file.is_beyond_python_3:
+        if file.is_beyond_python_3 and file.path not in newly:
             yield SkippedFile(path=file.path, reason=_OF_PYTHON_2)
+        elif file.path in broken:
+            yield SkippedFile(path=file.path, reason="ruff cannot parse it")
 
 
 def explain_not_compared(change: Change, dependencies: Sequence[DependencyChange] | None) -> str | None:

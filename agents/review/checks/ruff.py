@@ -192,9 +192,9 @@ class _Run:
         return _SideFindings(kept[:MOST_TAKEN_IN], is_all and len(kept) <= MOST_TAKEN_IN)
 
     async def _find_unformatted(self) -> tuple[RawFinding, ...]:
-        """Files that were formatted before and no longer are, where the repository uses ruff."""
+        """Files that were formatted before and no longer are, where the repository has ruff format its code."""
         candidates = [path for path, file in self._files.items() if file.base is not None]
-        if not self._settings.configured or not candidates:
+        if not self._settings.formats or not candidates:
             return ()
         now = [path for path, code in await self._check_format(HEAD, candidates) if code == "unformatted"]
         # A file that could not be read before the change proves nothing either.

@@ -8,7 +8,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, cast
@@ -106,6 +106,7 @@ _FORMAT = (
     *("docstring-code-format", "docstring-code-line-length"),
 )
 _CONFIGURATION_FILES = (".ruff.toml", "ruff.toml", "pyproject.toml")
+_FORMATS = re.compile(rb"\bruff[ -]format\b|^\[(?:tool\.ruff\.)?format\]", re.MULTILINE)
 _LARGEST, _LONGEST_LIST, _LONGEST_TEXT = 200_000, 1000, 500
 NEWEST = "py315"
 """The Python that code is taken for where nothing else is said, as ruff names it."""
@@ -118,6 +119,7 @@ class RuffSettings:
     :param folder: folder of the configuration within the repository, "" for the root.
     :param arguments: ``--config`` arguments.
     :param configured: whether the repository configures ruff here; otherwise only our own rules are on.
+    :param formats: whether the repository has ruff format its code.
     :param chosen: rule prefixes the repository selected.
     :param note: what could not be honoured.
     """
@@ -125,6 +127,7 @@ class RuffSettings:
     folder: str
     arguments: tuple[str, ...]
     configured: bool = False
+    formats: bool = False
     chosen: tuple[str, ...] = ()
     note: str | None = None
 
@@ -138,7 +141,8 @@ class RuffSettings:
 class PythonProject:
     """What a repository says about its Python code.
 
-    :param settings: the merge base's configuration of ruff by path: ``pyproject.toml``, ``ruff.toml``, ``.ruff.toml``.
+    :param settings: the merge base's configuration of ruff by path: ``pyproject.toml``, ``ruff.toml``, ``.ruff.toml``,
+        and that of pre-commit, which may run its formatter.
     :param first_party: the repository's own top-level packages; without them the order of imports is not checked.
     :param pyproject: ``pyproject.toml`` at head if it was changed: a Python that it gives up does not count any more.
     """
@@ -146,6 +150,11 @@ class PythonProject:
     settings: Mapping[str, bytes]
     first_party: Sequence[str] = ()
     pyproject: bytes | None = None
+
+    @property
+    def formats(self) -> bool:
+        """Whether it says that ruff formats its code, and not only that ruff lints it."""
+        return any(map(_FORMATS.search, self.settings.values()))
 
 
 def find_settings(path: str, project: PythonProject) -> RuffSettings:
@@ -164,7 +173,8 @@ def find_settings(path: str, project: PythonProject) -> RuffSettings:
             section, problem = _read_section(where, known[where])
             note = note or problem
             if section is not None:
-                return _build_settings(str(folder), where, section, pythons, tuple(project.first_party))
+                found = _build_settings(str(folder), where, section, pythons, tuple(project.first_party))
+                return replace(found, formats=project.formats)
     return RuffSettings("", _build_defaults(_choose_python(None, *pythons)), note=note)
 
 

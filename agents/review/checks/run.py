@@ -50,7 +50,7 @@ async def run_checks(
     """Check a change.
 
     :param versions: path at head → both versions of the changed files.
-    :param project: the merge base's configuration of ruff: ``pyproject.toml``, ``ruff.toml``, ``.ruff.toml`` by path.
+    :param project: the merge base's files that say how it runs ruff, by path (see :class:`PythonProject`).
     :param linters: those the repository configures.
     :param dependencies: the code host's comparison; None where there is none.
     :param locks: what the changes of lock files come to.

@@ -93,12 +93,11 @@ async def _compare(
     now = await Runners.of(reader, new, head)
     has_runner = any(map(before.has, filter(is_of_tests, base)))
     unknown = find_unknown(choice, lambda path: before.has(path) or now.has(path), has_runner=has_runner)
-    if not files and not unknown:
-        return EarlierTests(lacks=await find_lack(reader, tester.commands, new, head))
     overlay = {**choice.overlay, **old_parts, **blind}
     tree = await write_tree(tester.mirror.git, new, overlay)
-    if tree == await tester.mirror.tree_of(old):  # only tests differ: they end on the same program as before
-        return NOTHING_EARLIER
+    is_same = tree == await tester.mirror.tree_of(old)  # only tests differ: they end on the same program as before
+    if is_same or not (files or unknown):
+        return EarlierTests(lacks=await find_lack(reader, tester.commands, new, head))
     moved = {each.old_path: each.path for each in change.touched if each.old_path is not None}
     new_parts = await restore_mixed(tester, reader, (new, head), (old, base))
     underlay = {**{path: head.get(path) for path in choice.overlay}, **new_parts}

@@ -211,6 +211,13 @@ async def test_code_of_python_2_blocks_where_the_project_names_python_3(
     assert [each.reason for each in result.not_read] == ["ruff cannot parse it"]
 
 
+async def test_a_file_that_could_not_be_parsed_before_either_is_named(toolbox: Toolbox) -> None:
+    old = "from asyncio import async\n\nONE = 1\n"
+    result = await check_files(toolbox, {"a.py": (old, old.replace("1", "2"))})
+    assert result.findings == ()
+    assert [(each.path, each.reason) for each in result.not_read] == [("a.py", "ruff cannot parse it")]
+
+
 async def test_a_base_that_could_not_be_parsed_excuses_the_rest_of_the_file(toolbox: Toolbox) -> None:
     old = "import os\nimport re\n\n\ndef f(:\n    pass\n"
     new = "import os\nimport re\n\n\ndef f():\n    return missing\n"
@@ -248,6 +255,12 @@ except ImportError:
 """
     assert set(await find_by_rule(toolbox, {"a.py": (None, expected)})) == set()
     assert set(await find_by_rule(toolbox, {"a.py": (None, missing)})) == {"ruff/F821"}
+
+
+async def test_a_test_of_types_has_the_names_of_type_checkers(toolbox: Toolbox) -> None:
+    text = "def test_type() -> None:\n    reveal_type(1)  # R: int\n"
+    assert await find_by_rule(toolbox, {"tests/test_types.py": (None, text)}) == {}
+    assert set(await find_by_rule(toolbox, {"types.py": (None, text)})) == {"ruff/F821"}
 
 
 @pytest.mark.parametrize(("caught", "rules"), [("ValueError, error", set[str]()), ("ValueError", {"ruff/F821"})])
@@ -379,9 +392,16 @@ async def test_a_python_that_the_change_gives_up_does_not_order_its_imports(tool
 async def test_formatting_is_mentioned_once_where_it_was_kept(toolbox: Toolbox) -> None:
     files: Versions = {"a.py": ("x = 1\n", "x = 1\ny=2\nz=3\n"), "b.py": ("x=1\n", "x=1\ny=2\n")}
     plain = {"ruff.toml": b"line-length = 100\n"}
-    result = await check_files(toolbox, files, project=plain)
-    assert [(f.rule, f.path, f.severity) for f in result.findings] == [("ruff/format", "a.py", Severity.info)]
-    assert (await check_files(toolbox, files)).findings == ()
+    settings = {"ruff.toml": plain["ruff.toml"] + b"[format]\nquote-style = 'single'\n"}
+    for project in (
+        settings,
+        {**plain, ".pre-commit-config.yaml": b"hooks:\n  - id: ruff-check\n  - id: ruff-format\n"},
+    ):
+        result = await check_files(toolbox, files, project=project)
+        assert [(f.rule, f.path, f.severity) for f in result.findings] == [("ruff/format", "a.py", Severity.info)]
+    linted = {**plain, ".pre-commit-config.yaml": b"hooks:\n  - id: black\n  - id: ruff\n"}
+    for project in ({}, plain, linted):  # what formats it may be another program
+        assert (await check_files(toolbox, files, project=project)).findings == ()
 
 
 async def test_a_configuration_that_extends_another_is_left_aside_and_said_so(toolbox: Toolbox) -> None:

@@ -623,6 +623,11 @@ async def test_why_no_test_can_run_where_the_change_touches_none(
     assert (await earlier({**there, "a.txt": "1\n"}, {"a.txt": "2\n"}, **commands)).lacks == said
 
 
+async def test_why_no_test_can_run_where_the_change_touches_tests_alone(earlier: Earlier) -> None:
+    found = await earlier({"sums_test.go": "package sums\n"}, {"sums_test.go": "package sums\n\nvar more = 1\n"})
+    assert found.lacks == "the code has no `go.mod`, without which Forge runs no test of Go"
+
+
 async def test_a_configured_command_runs_what_no_runner_takes(earlier: Earlier) -> None:
     """A script of the repository's own that runs its tests is of the tests' side."""
     files = {**_OWN, "Makefile": "all:\n", "run-tests": "sh tests/sums.sh\n"}
