@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from agents.testing.absence import find_lack
@@ -35,6 +35,7 @@ from agents.testing.earlier_tests.running import (
     Ran,
     Sides,
     find_numbered,
+    find_table,
     find_version,
     list_passed,
     pack_runs,
@@ -309,13 +310,14 @@ class Collector:
 
         Where there are fewer than before of the same program, one that failed may be among those that went.
         """
-        before, here, head = map(_count_rows, (self._before, self._cases, now.cases))
+        before, here, head = (Counter(map(find_numbered, cases)) for cases in (self._before, self._cases, now.cases))
+        rows = Counter(map(find_table, now.cases))  # also those that have names now
         found: list[TestEvidence] = []
         for each in evidence:
             test = find_numbered(each.id)
             if test is None or not each.now or before[test] == here[test] == head[test]:
                 found.append(each)
-            elif before[test] == here[test] > head[test] > 0:
+            elif before[test] == here[test] > rows[test] > 0:
                 found.append(replace(each, has_fewer_rows=True))
             else:
                 found.append(replace(each, unknowable=RENUMBERED))
@@ -584,11 +586,6 @@ def _find_obstacle(
     has_run = any(case.path == path for case in now.cases.values())
     is_newer = _ATTRIBUTES in new.get(path, "") and _ATTRIBUTES not in old.get(found.path, "")
     return NEWER if is_newer and not has_run else None
-
-
-def _count_rows(cases: Iterable[str]) -> Counter[str]:
-    """How many rows each test has whose rows only have numbers."""
-    return Counter(test for test in map(find_numbered, cases) if test is not None)
 
 
 def _find_row(name: str) -> tuple[str, str] | None:

@@ -141,11 +141,17 @@ def stands_for_file(case: TestCase) -> bool:
 
 _ROW = re.compile(r"\[.*\]$| with data set (?:#\d+|\"[^\n]*\"|@\S+)(?: \(.*\))?$", re.DOTALL)
 _NUMBERED = re.compile(r" with data set #\d+$")
+_OF_DATA_SET = re.compile(r" with data set .*$", re.DOTALL)
 
 
 def find_numbered(name: str) -> str | None:
     """The test of a row that is called by its number alone; None if it is no such row."""
-    found = _NUMBERED.search(name)
+    return find_table(name) if _NUMBERED.search(name) else None
+
+
+def find_table(name: str) -> str | None:
+    """The test of a row of PHPUnit, by whatever that is called; None if it is none."""
+    found = _OF_DATA_SET.search(name)
     return None if found is None else name[: found.start()]
 
 

@@ -148,6 +148,16 @@ _OF_ROWS = {
         "            [3, -0, 3],\n",
         ["lost"],
     ),
+    "taken away, and the others have names": (
+        "            [0, 0, 0],\n            [2, 2, 4],\n            [3, 0, 3],\n",
+        "            'none' => [0, 0, 0],\n            'three' => [3, 0, 3],\n",
+        ["lost"],
+    ),
+    "given a name, as the others": (
+        "            [0, 0, 0],\n            [2, 2, 4],\n            [3, 0, 3],\n",
+        "            'none' => [0, 0, 0],\n            'two' => [2, 2, 0],\n            'three' => [3, 0, 3],\n",
+        ["unknown"],
+    ),
     "one more": ("[2, 2, 4]", "[1, 0, 1],\n            [2, 2, 0]", ["unknown"]),
 }
 
