@@ -106,7 +106,7 @@ class EarlierTests(Value):
     :param tests: those that do not hold, the most telling first.
     :param holding: how many hold.
     :param left_out: how many were not run, because their files are too many.
-    :param untold: how many ran and do not hold, beyond those that are told one by one.
+    :param untold: of how many it is known that they do not hold, beyond those that are told one by one.
     :param not_run: why tests could not be run and what would make them run, one sentence each; empty if all were.
     :param lacks: why no test of the head can run, whatever a change touches, as a clause; empty where nobody knows.
     :param seconds: of the sandbox.

@@ -67,7 +67,7 @@ _RAISED = re.compile(r"\n[ \t]+[^\n]+\n([\w.]+(?:Error|Exception)\b[^\n]*)\n(?:[
 """The end of a traceback whose error says more than one line: the last one often is what matters."""
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _FRAME = re.compile(
-    r"\s*(?:at |File \"|from /|#\d+ )|.*:\d+:in [`'][^']*'$|\s*[\w./\\-]+:\d+(?::\d+)?:?$|.*\(\S+:\d+:\d+\)$"
+    r"\s*(?:at |File \"|from /|#\d+ |FAIL\t)|.*:\d+:in [`'][^']*'$|\s*[\w./\\-]+:\d+(?::\d+)?:?$|.*\(\S+:\d+:\d+\)$"
 )
 
 

@@ -106,11 +106,12 @@ async def _compare(
     whole = await WholeCommand(tester, runner, reader, sides).ask(unknown) if unknown else NOTHING_EARLIER
     told = [each for each in tests if each.outcome is not EarlierOutcome.holds]
     holding, told = len(tests) - len(told), sort_by_weight([*told, *whole.tests])
+    known = sum(each.outcome is not EarlierOutcome.unknown for each in told)  # of the others it is said why
     return EarlierTests(
         tests=tuple(told[:MOST_TOLD]),
         holding=holding,
         left_out=left_out,
-        untold=max(0, len(told) - MOST_TOLD),
+        untold=max(0, known - MOST_TOLD),
         not_run=tuple(dict.fromkeys((*not_run, *whole.not_run))),
         seconds=runner.seconds,
     )

@@ -89,6 +89,10 @@ def test_a_check_that_is_too_long_to_be_shown_is_shown_in_part() -> None:
         ('  File "a.py", line 4\n    f(\nSyntaxError: wrong\n', "SyntaxError: wrong"),
         ("a.rb:3:in `undefined': wrong\nSyntaxError: wrong\n/a/b/error.rb:3:in `load'\n", "SyntaxError: wrong"),
         (
+            "# a.example/a\n./a_test.go:3:3: redundant newline\nFAIL\ta.example/a [build failed]\nFAIL\n",
+            "./a_test.go:3:3: redundant newline",
+        ),
+        (
             "go: errors parsing go.mod:\n/code/go.mod:3: invalid go version '1.21.0'\n",
             "go: errors parsing go.mod: /code/go.mod:3: invalid go version '1.21.0'",
         ),

@@ -33,6 +33,14 @@ async def test_a_test_that_was_taken_away_and_fails_is_lost(earlier: Earlier) ->
     assert "assert 0 == 4" in found.tests[0].output
 
 
+@pytest.mark.parametrize(("demand", "untold"), [("number + 1", 1), ("number - 7", 0)])
+async def test_how_many_are_not_told_counts_what_is_known(earlier: Earlier, demand: str, untold: int) -> None:
+    """Of what failed before nothing is known, and another line says so."""
+    rows = f"from sums import add\nimport pytest\n\n\n@pytest.mark.parametrize('number', range(101))\ndef test_adds(number):\n    assert add(number, 1) == {demand}\n"
+    found = await earlier({**PROGRAM, "tests/test_sums.py": rows}, {**BROKEN, "tests/test_sums.py": None})
+    assert (found.untold, len(found.tests)) == (untold, 100)
+
+
 async def test_a_test_that_demands_another_value_has_changed(earlier: Earlier) -> None:
     after = {**BROKEN, "tests/test_sums.py": TEST.replace("== 4", "== 0")}
     found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, after)
