@@ -14,7 +14,6 @@ from domain.text.escaping import Markers
 from domain.text.redaction import PROCESS_REDACTOR
 from github.client import Client
 from github.host import GitHubHost
-from github.limits import StoredBudget, StoredLimits
 from github.registration import load_permissions
 from memory.db.engine import Database
 from memory.process import halts
@@ -34,8 +33,7 @@ def build_host(
         await halts.require_none(database)
         await require_lease()
 
-    limits, budget = StoredLimits(database), StoredBudget(database, clock)
-    return GitHubHost(Client(settings.github, clock, limits, stop=stop, budget=budget))
+    return GitHubHost(Client(settings.github, clock, database, stop=stop))
 
 
 async def build_services(

@@ -13,8 +13,8 @@ from domain.errors import Forbidden, NotFound, Unauthorized, Unavailable
 from domain.ports import Clock
 from domain.runs.run import RepositoryRef
 from github.errors import bad_answer, to_error
-from github.limits import LimitGate, LimitStore
-from github.pacing import Budget, InMemoryBudget, Sleep, Write, WriteLanes, retry_read
+from github.limits import LimitGate
+from github.pacing import Sleep, Write, WriteBudget, WriteLanes, retry_read
 from github.request import (
     APP,
     NO_BODY,
@@ -30,6 +30,7 @@ from github.request import (
 )
 from github.settings import GitHubSettings, PersonalAccess
 from github.transport import Answer, Tail, Transport
+from memory.db.engine import Database
 from safety.github_limits import is_looking_on
 
 MAX_ENTRIES = 500
@@ -55,26 +56,25 @@ async def never_stop() -> None:
 class Client:
     """Authorised requests to one GitHub. Paths are relative to the API's address, query values unescaped.
 
-    :param limits: keeps GitHub's rate limits across restarts.
+    :param database: keeps GitHub's rate limits and how much each installation wrote, for all processes; None: this
+        process is alone, and forgets them at its end.
     :param sleep: waits the given seconds; tests give another.
     :param stop: called right before every write; raises to prevent it.
-    :param budget: counts the writes of each installation; None: only those of this process.
     """
 
     def __init__(
         self,
         settings: GitHubSettings | PersonalAccess,
         clock: Clock,
-        limits: LimitStore,
+        database: Database | None,
         sleep: Sleep = asyncio.sleep,
         stop: Stop = never_stop,
-        budget: Budget | None = None,
     ) -> None:
         self.settings = settings
         self.app_id = settings.app_id if isinstance(settings, GitHubSettings) else APP
         self._sleep = sleep
         self._stop = stop
-        self._gate = LimitGate(limits, clock)
+        self._gate = LimitGate(clock, database)
         self._transport = Transport(settings.api_url, settings.resolve, settings.connections)
         self._channel = Channel(settings.api_url, self._transport, self._gate, clock, sleep)
         self._signature: AppSignature | None = None
@@ -84,7 +84,7 @@ class Client:
         else:
             self.tokens = GivenToken(settings.token)
         self._etags = EtagCache()
-        self._lanes = WriteLanes(settings.write_interval_s, clock, sleep, budget or InMemoryBudget(clock))
+        self._lanes = WriteLanes(settings.write_interval_s, clock, sleep, WriteBudget(clock, database))
         self._reads = asyncio.Semaphore(CONCURRENT_READS)
 
     async def aclose(self) -> None:

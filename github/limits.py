@@ -1,10 +1,9 @@
-"""Decides how long to send nothing after GitHub reported a rate limit, and keeps that in the database."""
+"""Decides how long to send nothing after GitHub reported a rate limit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Protocol
 
 from gidgethub.sansio import RateLimit
 
@@ -15,7 +14,6 @@ from github.transport import Answer
 from memory.db.engine import Database
 from memory.process import rate_limits
 from memory.process.rate_limits import RateLimitPause
-from safety.github_limits import Importance, Rate, WriteTurn
 
 FIRST_WAIT = timedelta(seconds=60)
 LONGEST_OWN_WAIT = timedelta(hours=1)
@@ -26,33 +24,6 @@ LOW_SHARE = 0.1
 LONGEST_PAUSE_S = 2.0
 KEPT_SHARE = 0.25
 """Of an hour's requests: kept for Forge's work, so that whoever opens pages of the dashboard cannot use them up."""
-
-
-class LimitStore(Protocol):
-    """Keeps blocks across restarts and between processes. Installation 0 is the App itself."""
-
-    async def last_block(self, installation_id: int) -> RateLimitPause | None:
-        """The latest block, even if it has passed, because its streak still counts."""
-        ...
-
-    async def block(self, installation_id: int, block: RateLimitPause) -> None:
-        """Store a block; if the stored one lasts longer, its ``until`` stays."""
-        ...
-
-
-class InMemoryLimits:
-    """A ``LimitStore`` that ends with the process: for the command line and tests."""
-
-    def __init__(self) -> None:
-        self._blocks: dict[int, RateLimitPause] = {}
-
-    async def last_block(self, installation_id: int) -> RateLimitPause | None:
-        return self._blocks.get(installation_id)
-
-    async def block(self, installation_id: int, block: RateLimitPause) -> None:
-        known = self._blocks.get(installation_id)
-        until = max(block.until, known.until) if known else block.until
-        self._blocks[installation_id] = RateLimitPause(until, block.reason, block.streak)
 
 
 @dataclass(frozen=True)
@@ -120,11 +91,14 @@ def pause_s(rate: RateLimit | None, now: datetime) -> float:
 class LimitGate:
     """Stops requests to GitHub while an installation is blocked.
 
-    Reads the store at most every few seconds per installation; this process's own blocks apply at once.
+    Reads the database at most every few seconds per installation; this process's own blocks apply at once. Installation
+    0 is the App itself.
+
+    :param database: keeps blocks across restarts and between processes; None: they end with this process.
     """
 
-    def __init__(self, store: LimitStore, clock: Clock) -> None:
-        self._store = store
+    def __init__(self, clock: Clock, database: Database | None) -> None:
+        self._database = database
         self._clock = clock
         self._view: dict[int, tuple[RateLimitPause | None, datetime]] = {}
         self._rates: dict[int, RateLimit] = {}
@@ -140,8 +114,9 @@ class LimitGate:
         now = self._clock.now()
         known, _ = self._view.get(installation_id, (None, now))
         block = next_block(limit, known, now)
-        self._view[installation_id] = (block, now)  # before the store, so that it applies at once
-        await self._store.block(installation_id, block)
+        self._view[installation_id] = (block, now)  # before it is stored, so that it applies at once
+        if self._database is not None:
+            await rate_limits.remember(self._database, installation_id, block)
         return _to_error(block)
 
     def note(self, installation_id: int, rate: RateLimit | None) -> None:
@@ -160,12 +135,13 @@ class LimitGate:
         raise RateLimited("Few requests of this hour are left, and Forge needs them for its work.", rate.reset_datetime)
 
     async def _current(self, installation_id: int) -> RateLimitPause | None:
-        now = self._clock.now()
-        view = self._view.get(installation_id)
+        view, now = self._view.get(installation_id), self._clock.now()
+        if self._database is None:
+            return None if view is None else view[0]
         if view is not None and abs(now - view[1]) < VIEW_LASTS:
             return view[0]
-        stored = await self._store.last_block(installation_id)
-        if self._view.get(installation_id) is view:  # otherwise a limit came in while the store was asked
+        stored = await rate_limits.get_latest(self._database, installation_id)
+        if self._view.get(installation_id) is view:  # otherwise a limit came in while the database was asked
             self._view[installation_id] = (stored, now)
         return self._view[installation_id][0]
 
@@ -205,28 +181,3 @@ def _reset_if_spent(headers: Mapping[str, str]) -> datetime | None:
         return datetime.fromtimestamp(int(headers["x-ratelimit-reset"]), UTC)
     except (KeyError, ValueError, OverflowError, OSError):
         return None
-
-
-class StoredLimits:
-    """A ``LimitStore`` on the database, shared by all processes."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def last_block(self, installation_id: int) -> RateLimitPause | None:
-        return await rate_limits.get_latest(self._database, installation_id)
-
-    async def block(self, installation_id: int, block: RateLimitPause) -> None:
-        await rate_limits.remember(self._database, installation_id, block)
-
-
-class StoredBudget:
-    """A ``Budget`` on the database, shared by all processes."""
-
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
-
-    async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> WriteTurn:
-        now = self._clock.now()
-        return await rate_limits.reserve_write(self._database, installation_id, rate, importance, now, creates=creates)

@@ -13,10 +13,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from domain.errors import LeftOut, RateLimited, Unavailable
 from domain.ports import Clock
+from memory.db.engine import Database
+from memory.process.rate_limits import reserve_write
 from safety.github_limits import (
     CONTENT_INTERVAL,
     PER_HOUR,
@@ -75,26 +77,24 @@ class Write:
         return cls(found.group() if found else "", creates)
 
 
-class Budget(Protocol):
-    """Counts the writes of each installation, for all processes."""
+class WriteBudget:
+    """Counts the writes of each installation.
 
-    async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> WriteTurn:
-        """Whether a write may be made now; counts it if so."""
-        ...
+    :param database: counts them for all processes; None: only those of this one count.
+    """
 
-
-class InMemoryBudget:
-    """A ``Budget`` that ends with the process: for the command line and tests."""
-
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, database: Database | None) -> None:
         self._clock = clock
+        self._database = database
         self._spent: dict[int, WritesSpent] = {}
 
     async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> WriteTurn:
+        """Whether a write may be made now; counts it if so."""
         now = self._clock.now()
-        asked = take_turn(
-            self._spent.get(installation_id, WritesSpent(now, now)), rate, importance, now, creates=creates
-        )
+        if self._database is not None:
+            return await reserve_write(self._database, installation_id, rate, importance, now, creates=creates)
+        spent = self._spent.get(installation_id, WritesSpent(now, now))
+        asked = take_turn(spent, rate, importance, now, creates=creates)
         self._spent[installation_id] = asked.spent
         return asked
 
@@ -158,7 +158,7 @@ class WriteLanes:
     :param interval_s: seconds between two writes of an installation once its burst is used up; 0: no pauses at all.
     """
 
-    def __init__(self, interval_s: float, clock: Clock, sleep: Sleep, budget: Budget) -> None:
+    def __init__(self, interval_s: float, clock: Clock, sleep: Sleep, budget: WriteBudget) -> None:
         self._rate = Rate(timedelta(seconds=interval_s)) if interval_s > 0 else None
         self._clock = clock
         self._sleep = sleep

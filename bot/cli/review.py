@@ -76,8 +76,7 @@ class _Examination:
         """The review, with what a model says if one is to be asked."""
         model = await self._ask() if ask_model else ModelPart(report=LayerReport(layer=Layer.model, note=_NO_MODEL))
         result = reviewer.build_review(self.checked, model)
-        named = tuple(f.model_copy(update={"id": make_finding_id(f.fingerprint)}) for f in result.findings)
-        return result.model_copy(update={"findings": named, "seconds": time.perf_counter() - self.started})
+        return finish_review(result, self.started)
 
     async def _ask(self) -> ModelPart:
         # Slow to import: only who asks a model waits for it.
@@ -90,6 +89,18 @@ class _Examination:
         base = self.code.merge_base_sha
         reading = SingleReading(models, self.code.title, own, self.loaded.configuration, self.toolbox, base)
         return await reading.read(self.checked, self.change, self.code)
+
+
+def finish_review(review: Review, started: float) -> Review:
+    """The review with names for its findings, and how long it took: nobody keeps it.
+
+    :param started: as ``time.perf_counter`` tells it.
+    """
+    named = {
+        kind: tuple(each.model_copy(update={"id": make_finding_id(each.fingerprint)}) for each in found)
+        for kind, found in (("findings", review.findings), ("in_history", review.in_history))
+    }
+    return review.model_copy(update={**named, "seconds": time.perf_counter() - started})
 
 
 async def _no_dependencies() -> None:

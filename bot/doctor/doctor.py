@@ -16,7 +16,6 @@ from bot.version import VERSION
 from domain.errors import ForgeError
 from github.client import Client
 from github.host import GitHubHost
-from github.limits import InMemoryLimits
 from github.registration import load_permissions
 
 
@@ -60,7 +59,7 @@ async def _check_tools() -> Diagnosis:
 
 @asynccontextmanager
 async def _host(settings: Settings) -> AsyncGenerator[GitHubHost]:
-    host = GitHubHost(Client(settings.github, SystemClock(), InMemoryLimits()))
+    host = GitHubHost(Client(settings.github, SystemClock(), database=None))
     try:
         yield host
     finally:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from agents.llm.ask import ModelAnswer
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, apply_path_filters
+from agents.review.looking_up import ReadableCode
 from agents.review.model.file_selection import narrow_change
 from agents.review.model.notebooks import show_cells
 from agents.review.model.questions import Intent
@@ -16,14 +17,12 @@ from domain.review.findings import Finding, place_on_diff
 from domain.runs.run import Phase, Run
 from domain.text.description import list_closed_issues
 from memory.learned import recall
-from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
 from pipeline.review.earlier_reading import EarlierFindings, EarlierReading, load_earlier_findings, load_earlier_reading
-from pipeline.review.model_answers import AssessedAnswers, assess_answers, drop_unfit_suggestions, load_evidence
+from pipeline.review.model_answers import AssessedAnswers, GivenAnswers
 from pipeline.review.question_plan import PreparedQuestions, Shown, explain_look_ups, load_conventions, plan_questions
-from pipeline.review.surroundings import load_surroundings
+from pipeline.review.surroundings import find_surroundings, open_code
 from pipeline.verdicts.settings import RunSettings
-from safety.containment import find_origin
 from safety.impact import list_reached
 
 
@@ -38,7 +37,8 @@ class ModelQuestions:
 
     async def load_earlier(self, checked: CheckedChange) -> EarlierFindings:
         """The model's findings of the last review, also dismissed ones."""
-        return await load_earlier_findings(self._services, self._run, checked, *await self._load_code(checked))
+        _, change, versions = await self._load_code(checked)
+        return await load_earlier_findings(self._services, self._run, checked, change, versions)
 
     async def prepare(
         self, checked: CheckedChange, settled: Collection[str], failing: Sequence[Finding]
@@ -50,18 +50,18 @@ class ModelQuestions:
         :param settled: names of earlier findings that tests settled; :param failing: those that tests still show.
         """
         services, run, settings = self._services, self._run, self._settings
-        change, versions = await self._load_code(checked)
+        code, change, versions = await self._load_code(checked)
         said = {*settled, *(each.id for each in failing)}
         before = await load_earlier_reading(services, run, checked, change, versions, said)
         new = change if before.since is None else narrow_change(change, before.since, before.read)
-        around = await load_surroundings(services, run, settings, new, versions, checked.findings)
+        around = await find_surroundings(code, new, versions)
         written = await load_conventions(services, run, settings, new)
         carried, intent = (*failing, *before.carried), await self._load_intent(before)
         shown = Shown(new, versions, around, written, intent, carried, before.shown)
         plan = await asyncio.to_thread(plan_questions, checked, shown, self._configuration)
         asked = {path for question in plan.questions for path in question.lines}
         unread = asked | {entry.path for entry in plan.not_read}
-        effort, mirror = EFFORTS[self._configuration.review.effort], await fetch_mirror(services, run)
+        effort = EFFORTS[self._configuration.review.effort]
         return PreparedQuestions(
             plan=plan,
             summary=before.summary,
@@ -69,7 +69,7 @@ class ModelQuestions:
             changed=before.changed,
             known=tuple(sorted(before.read - unread)),
             reached={} if before.since is None else list_reached(before.read, before.since, around.outlines),
-            looks_up_because=await explain_look_ups(effort, plan, checked, mirror),
+            looks_up_because=await explain_look_ups(effort, plan, checked, code.objects),
         )
 
     async def assess(
@@ -83,16 +83,11 @@ class ModelQuestions:
 
         :param on_conventions: the answer about the conventions of the repository.
         """
-        change, versions = await self._load_code(checked)
+        code, change, versions = await self._load_code(checked)
         lessons = await recall.list_recalled(self._services.database, self._run.id, Phase.review.value)
         effort = EFFORTS[self._configuration.review.effort]
-        mirror = await fetch_mirror(self._services, self._run)
-        evidence = await load_evidence(mirror, self._run.head_sha, answers, self._configuration.review)
-        assessed = await asyncio.to_thread(
-            assess_answers, checked, prepared, answers, change, versions, lessons, effort, on_conventions, evidence
-        )
-        from_fork = self._settings.pull_request.is_from_fork(self._run.repository.id)
-        return await drop_unfit_suggestions(assessed, versions, self._services.toolbox, find_origin(from_fork))
+        given = GivenAnswers(checked, prepared, answers, change, versions, lessons, effort, on_conventions)
+        return await given.assess(code)
 
     async def _load_intent(self, before: EarlierReading) -> Intent:
         """What the change is to do; of a push nobody can tell whether all of it does what an issue asks."""
@@ -100,10 +95,11 @@ class ModelQuestions:
             return Intent(title=self._settings.pull_request.title, so_far=before.so_far)
         return await _read_intent(self._services, self._settings.pull_request, self._run)
 
-    async def _load_code(self, checked: CheckedChange) -> tuple[Change, dict[str, FileVersions]]:
-        mirror = await fetch_mirror(self._services, self._run)
-        change = apply_path_filters(await mirror.change(checked.merge_base, self._run.head_sha), self._configuration)
-        return show_cells(change, await mirror.versions(change.files))
+    async def _load_code(self, checked: CheckedChange) -> tuple[ReadableCode, Change, dict[str, FileVersions]]:
+        code = await open_code(self._services, self._run, self._settings, checked)
+        change = await code.objects.change(checked.merge_base, code.head_sha)
+        change = apply_path_filters(change, self._configuration)
+        return code, *show_cells(change, await code.objects.versions(change.files))
 
 
 async def _read_intent(services: Services, pull_request: PullRequest, run: Run) -> Intent:

@@ -99,12 +99,12 @@ class ModelReading(ABC):
     async def ask(self, question: Question, schema: type[BaseModel]) -> ModelAnswer:
         """What the model answers."""
 
-    @abstractmethod
     async def ask_beside(self, question: Question, schema: type[BaseModel], *, is_shared: bool = False) -> ModelAnswer:
         """The same for what the review can do without.
 
         :param is_shared: the answer is the same for every change.
         """
+        return await self.ask(question, schema)
 
     @abstractmethod
     async def look_up(self, question: ReviewQuestion, limits: LookUpLimits, why: str) -> ReviewAnswer:

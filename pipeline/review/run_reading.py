@@ -10,7 +10,7 @@ from agents.loop.loop import Agent, LookUpLimits, Steps
 from agents.loop.tools.tool import Tool
 from agents.loop.turns import Assignment, CompletedTurn, Turn
 from agents.review.layers import CheckedChange
-from agents.review.looking_up import LookedUpReport, ReadableCode, ReviewAnswer, ask_looking_up, list_offered
+from agents.review.looking_up import LookedUpReport, ReviewAnswer, ask_looking_up, list_offered
 from agents.review.model.questions import QuestionPlan, ReviewQuestion
 from domain.gates import digest
 from domain.review.findings import Finding
@@ -21,8 +21,8 @@ from pipeline.review.model_questions import ModelQuestions
 from pipeline.review.proofs import ModelProofs
 from pipeline.review.question_plan import PreparedQuestions
 from pipeline.review.reading import ModelReading, ProvedFindings
+from pipeline.review.surroundings import open_code
 from pipeline.verdicts.settings import RunSettings
-from safety.containment import find_origin
 
 
 @dataclass
@@ -76,15 +76,8 @@ class RunReading(ModelReading):
         return digest(self.next_model.name, question.instructions, question.content, schema.__name__)
 
     async def _make_tools(self) -> Sequence[Tool]:
-        context, pull_request = self.calls.context, self.settings.pull_request
-        code = ReadableCode(
-            await context.fetch_mirror(),
-            context.run.head_sha,
-            context.services.toolbox,
-            find_origin(pull_request.is_from_fork(context.run.repository.id)),
-            self.configuration.review.never_send,
-            self.checked.findings,
-        )
+        context = self.calls.context
+        code = await open_code(context.services, context.run, self.settings, self.checked)
         return await code.make_tools()
 
 

@@ -21,10 +21,10 @@ from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
 from messages import proofs as texts
 from pipeline.model_calls.single_budget import SingleBudget
-from pipeline.review.model_answers import AssessedAnswers, assess_answers, drop_unfit_suggestions, load_evidence
+from pipeline.review.model_answers import AssessedAnswers, GivenAnswers
 from pipeline.review.question_plan import PreparedQuestions, Shown, explain_look_ups, plan_questions, read_at
 from pipeline.review.reading import ModelReading, ProvedFindings
-from pipeline.review.surroundings import HeadCode, find_surroundings
+from pipeline.review.surroundings import find_surroundings
 from safety.containment import CodeOrigin
 from workspace.objects import Objects
 
@@ -61,11 +61,13 @@ class SingleReading:
         if isinstance(model, str) or not checked.wants_a_model(self.configuration):
             return skip_model(checked, self.configuration, model if isinstance(model, str) else None)
         change, versions = show_cells(change, await code.versions(change.files))
-        prepared = await self._prepare(checked, change, versions, code)
+        never_send = self.configuration.review.never_send
+        readable = ReadableCode(code, checked.head_sha, self.toolbox, self.origin, never_send, checked.findings)
+        prepared = await self._prepare(checked, change, versions, readable)
         budget = SingleBudget(self.configuration)
-        return await _DirectReading(self.configuration, model, self, checked, change, versions, code, budget).read(
-            prepared
-        )
+        return await _DirectReading(
+            self.configuration, model, self.effort, checked, change, versions, readable, budget
+        ).read(prepared)
 
     @property
     def effort(self) -> ReadingEffort:
@@ -81,18 +83,13 @@ class SingleReading:
         return _NEEDS_OK if self.lacks_ok else model
 
     async def _prepare(
-        self, checked: CheckedChange, change: Change, versions: dict[str, FileVersions], code: Objects
+        self, checked: CheckedChange, change: Change, versions: dict[str, FileVersions], code: ReadableCode
     ) -> PreparedQuestions:
-        async def fetch() -> Objects:
-            return code
-
-        review = self.configuration.review
-        head = HeadCode(checked.head_sha, fetch, self.origin, review.never_send)
-        around = await find_surroundings(head, self.toolbox, change, versions, checked.findings)
-        written = await read_at(code, self.conventions_at, change, review)
+        around = await find_surroundings(code, change, versions)
+        written = await read_at(code.objects, self.conventions_at, change, self.configuration.review)
         shown = Shown(change, versions, around, written, Intent(title=self.title))
         plan = await asyncio.to_thread(plan_questions, checked, shown, self.configuration)
-        why = await explain_look_ups(self.effort, plan, checked, code)
+        why = await explain_look_ups(self.effort, plan, checked, code.objects)
         return PreparedQuestions(plan=plan, looks_up_because=why)
 
 
@@ -100,30 +97,23 @@ class SingleReading:
 class _DirectReading(ModelReading):
     """The reading of the change itself, paid by one budget."""
 
-    single: SingleReading
+    effort: ReadingEffort
     checked: CheckedChange
     change: Change
     versions: dict[str, FileVersions]
-    code: Objects
+    code: ReadableCode
     budget: SingleBudget
 
     async def ask(self, question: Question, schema: type[BaseModel]) -> ModelAnswer:
         return await ask(question, schema, self.next_model, self.budget)
 
-    async def ask_beside(self, question: Question, schema: type[BaseModel], *, is_shared: bool = False) -> ModelAnswer:
-        return await ask(question, schema, self.next_model, self.budget)
-
     async def look_up(self, question: ReviewQuestion, limits: LookUpLimits, why: str) -> ReviewAnswer:
-        toolbox, origin, never_send = self.single.toolbox, self.single.origin, self.configuration.review.never_send
-        there = ReadableCode(self.code, self.checked.head_sha, toolbox, origin, never_send, self.checked.findings)
         choose = partial(DirectSteps, model=self.next_model, budget=self.budget)
-        return await ask_looking_up(question, await there.make_tools(), limits, why, choose)
+        return await ask_looking_up(question, await self.code.make_tools(), limits, why, choose)
 
     async def assess(self, prepared: PreparedQuestions, on_conventions: ModelAnswer | None) -> AssessedAnswers:
-        evidence = await load_evidence(self.code, self.checked.head_sha, self.answers, self.configuration.review)
-        known = (self.checked, prepared, self.answers, self.change, self.versions, ())
-        assessed = await asyncio.to_thread(assess_answers, *known, self.single.effort, on_conventions, evidence)
-        return await drop_unfit_suggestions(assessed, self.versions, self.single.toolbox, self.single.origin)
+        known = (self.checked, prepared, self.answers, self.change, self.versions)
+        return await GivenAnswers(*known, (), self.effort, on_conventions).assess(self.code)
 
     async def prove(
         self, plan: QuestionPlan, candidates: tuple[Finding, ...], kept: tuple[Finding, ...]

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from domain.runs.run import RepositoryRef
 from github.client import Client
 from github.host import GitHubHost
-from github.limits import InMemoryLimits
 from github.settings import GitHubSettings
 from simulator.server import Simulator
 from simulator.state import Installation, PullRequest, Repository
@@ -35,7 +34,6 @@ class Stage:
 
     sim: Simulator
     clock: MovableClock
-    limits: InMemoryLimits
     host: GitHubHost
     ann: User
     shelf: Repository
@@ -75,10 +73,9 @@ async def open_stage() -> AsyncGenerator[Stage]:
         installation = sim.install(shelf)
         await ann.push(shelf, "topic", {"a.py": CODE}, base="main")
         pull = await ann.open_pull_request(shelf, "topic", title="Add lines")
-        limits = InMemoryLimits()
         settings = GitHubSettings(sim.api_url, sim.url, sim.app.id, sim.app.private_key_pem, write_interval_s=0)
-        host = GitHubHost(Client(settings, clock, limits, _no_pause))
-        yield Stage(sim, clock, limits, host, ann, shelf, installation, pull)
+        host = GitHubHost(Client(settings, clock, None, _no_pause))
+        yield Stage(sim, clock, host, ann, shelf, installation, pull)
         await host.aclose()
         assert not sim.world.unpublished, sim.world.unpublished
 

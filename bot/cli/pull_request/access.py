@@ -29,7 +29,6 @@ from domain.text.redaction import PROCESS_REDACTOR
 from github.addresses import is_loopback
 from github.client import Client
 from github.host import PersonalHost
-from github.limits import InMemoryLimits
 from github.settings import PersonalAccess
 from workspace.git import TooLarge, Unrelated
 
@@ -255,7 +254,7 @@ async def open_host(address: PullRequestAddress) -> AsyncGenerator[PersonalHost]
     PROCESS_REDACTOR.learn(token.value)
     PROCESS_REDACTOR.learn(*provider_secrets())
     access = PersonalAccess(address.api_url, address.web_url, token.value)
-    host = PersonalHost(Client(access, SystemClock(), InMemoryLimits()))
+    host = PersonalHost(Client(access, SystemClock(), database=None))
     try:
         with advise(address, token):
             yield host

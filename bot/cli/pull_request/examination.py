@@ -11,12 +11,11 @@ from agents.review import reviewer
 from agents.review.checks.credentials import add_transient_commits
 from agents.review.layers import apply_path_filters
 from agents.toolbox import Toolbox
+from bot.cli.review import finish_review
 from domain.github.pull_requests import PullRequest
 from domain.review.changes import Change
-from domain.review.findings import Finding
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef
-from domain.value import make_finding_id
 from github.host import PersonalHost
 from pipeline.checkout import find_base
 from pipeline.config import parsing
@@ -111,14 +110,4 @@ async def review_pull_request(
     checked = await add_transient_commits(checked, examined.mirror, toolbox, configuration, author)
     model = await reading.read(checked, change, examined.mirror)
     review = with_dismissals(with_history(reviewer.build_review(checked, model), checked.in_passing), ())
-    return review.model_copy(
-        update={
-            "findings": tuple(map(_name, review.findings)),
-            "in_history": tuple(map(_name, review.in_history)),
-            "seconds": time.perf_counter() - started,
-        }
-    )
-
-
-def _name(finding: Finding) -> Finding:
-    return finding.model_copy(update={"id": make_finding_id(finding.fingerprint)})
+    return finish_review(review, started)

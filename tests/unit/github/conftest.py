@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 import respx
 
+from memory.db.engine import Database
 from tests.unit.github.kit import API, Kit, MovableClock, Sleeps
 
 
@@ -14,3 +15,11 @@ async def kit() -> AsyncIterator[Kit]:
     kit = Kit(respx.MockRouter(base_url=API, assert_all_called=False), clock, Sleeps(clock))
     yield kit
     await kit.host.aclose()
+
+
+@pytest.fixture
+def lasting(kit: Kit, database: Database) -> Kit:
+    """The same with a database, so that other processes and the next one know of its limits and writes."""
+    kit.database = database
+    kit.restart()
+    return kit

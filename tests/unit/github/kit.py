@@ -16,9 +16,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from domain.runs.run import RepositoryRef
 from github.client import Client
 from github.host import GitHubHost
-from github.limits import InMemoryLimits, LimitStore
-from github.pacing import InMemoryBudget
 from github.settings import GitHubSettings
+from memory.db.engine import Database
 
 API = "https://api.github.com"
 PUBLIC = "140.82.121.6"
@@ -80,20 +79,21 @@ class RespxTransport(httpx2.AsyncBaseTransport):
 
 @dataclass
 class Kit:
-    """The adapter before a GitHub made of respx routes; ``host`` may be replaced by ``restart``."""
+    """The adapter before a GitHub made of respx routes; ``host`` may be replaced by ``restart``.
+
+    :param database: keeps limits and writes over a restart; None: each process is alone.
+    """
 
     github: respx.MockRouter
     clock: MovableClock
     sleeps: Sleeps
-    limits: LimitStore = field(default_factory=InMemoryLimits)
+    database: Database | None = None
     write_interval_s: float = 0
-    budget: InMemoryBudget = field(init=False)
     tokens: list[str] = field(default_factory=list[str])
     places: dict[str, list[str]] = field(default_factory=dict[str, list[str]])  # addresses by host
     host: GitHubHost = field(init=False)
 
     def __post_init__(self) -> None:
-        self.budget = InMemoryBudget(self.clock)
         self.token_route = self.github.post(path__regex=r"/app/installations/\d+/access_tokens")
         self.token_route.mock(side_effect=self._mint)
         self.restart()
@@ -109,7 +109,7 @@ class Kit:
             resolve=self.resolve,
             connections=RespxTransport(self.github),
         )
-        self.host = GitHubHost(Client(settings, self.clock, self.limits, self.sleeps, budget=self.budget))
+        self.host = GitHubHost(Client(settings, self.clock, self.database, self.sleeps))
 
     def list_requests(self, route: respx.Route | None = None) -> list[httpx.Request]:
         """The requests so far that a route, or any route, answered."""

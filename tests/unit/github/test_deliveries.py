@@ -9,7 +9,6 @@ import pytest
 from domain.errors import NotFound, RateLimited, Unavailable
 from github.client import Client
 from github.host import GitHubHost
-from github.limits import InMemoryLimits
 from github.settings import GitHubSettings
 from tests.unit.github.kit import API, PEM, PUBLIC_PEM, Kit, MovableClock, Sleeps
 
@@ -120,6 +119,6 @@ async def test_a_page_that_is_not_what_github_documents(kit: Kit, answer: httpx.
 async def test_for_how_long_deliveries_can_be_had(api_url: str, days: int) -> None:
     clock = MovableClock()
     settings = GitHubSettings(api_url, "https://github.com", 42, PEM)
-    host = GitHubHost(Client(settings, clock, InMemoryLimits(), Sleeps(clock)))
+    host = GitHubHost(Client(settings, clock, None, Sleeps(clock)))
     assert host.deliveries.redeliverable_for == timedelta(days=days)
     await host.aclose()

@@ -10,6 +10,8 @@ import pytest
 from domain.errors import Forbidden, RateLimited
 from github.limits import Limit, find_limit, next_block, next_wait
 from github.transport import Answer
+from memory.db.engine import Database
+from memory.process import rate_limits
 from memory.process.rate_limits import RateLimitPause
 from tests.unit.github.kit import OTHER_INSTALLATION, REPO, Kit, in_turn, pull
 
@@ -55,21 +57,22 @@ async def test_nothing_is_sent_while_blocked_and_work_goes_on_afterwards(kit: Ki
     assert (await kit.host.pull_request(REPO, 1)).number == 1
 
 
-async def test_the_block_survives_a_restart(kit: Kit) -> None:
-    route = kit.github.get(PULL).mock(return_value=SECONDARY)
-    await _get_wait(kit)
-    kit.restart()
-    assert await _get_wait(kit) == 60
+async def test_the_block_survives_a_restart(lasting: Kit) -> None:
+    route = lasting.github.get(PULL).mock(return_value=SECONDARY)
+    await _get_wait(lasting)
+    lasting.restart()
+    assert await _get_wait(lasting) == 60
     assert route.call_count == 1
-    assert len(kit.tokens) == 1 + 1  # the App itself is not blocked
+    assert len(lasting.tokens) == 1 + 1  # the App itself is not blocked
 
 
-async def test_a_block_by_another_process_is_seen(kit: Kit) -> None:
-    route = kit.github.get(PULL).respond(json=pull())
-    await kit.host.pull_request(REPO, 1)
-    await kit.limits.block(REPO.installation_id, RateLimitPause(kit.clock.now() + timedelta(minutes=9), "elsewhere", 1))
-    kit.clock.advance(5)
-    assert await _get_wait(kit) == 9 * 60 - 5
+async def test_a_block_by_another_process_is_seen(lasting: Kit, database: Database) -> None:
+    route = lasting.github.get(PULL).respond(json=pull())
+    await lasting.host.pull_request(REPO, 1)
+    elsewhere = RateLimitPause(lasting.clock.now() + timedelta(minutes=9), "elsewhere", 1)
+    await rate_limits.remember(database, REPO.installation_id, elsewhere)
+    lasting.clock.advance(5)
+    assert await _get_wait(lasting) == 9 * 60 - 5
     assert route.call_count == 1
 
 
@@ -79,25 +82,34 @@ async def test_other_installations_go_on(kit: Kit) -> None:
     assert (await kit.host.pull_request(OTHER_INSTALLATION, 1)).number == 1
 
 
-async def test_the_wait_grows_with_every_limit_in_a_row_also_over_a_restart(kit: Kit) -> None:
-    kit.github.get(PULL).mock(return_value=SECONDARY)
+async def test_the_wait_grows_with_every_limit_in_a_row_also_over_a_restart(lasting: Kit) -> None:
+    lasting.github.get(PULL).mock(return_value=SECONDARY)
     waits: list[float] = []
     for _ in range(4):
+        waits.append(await _get_wait(lasting))
+        lasting.clock.advance(waits[-1] + 1)
+        lasting.restart()
+    assert waits == [60, 120, 240, 480]
+    lasting.clock.advance(3700)
+    assert await _get_wait(lasting) == 60
+
+
+async def test_a_process_without_a_database_counts_its_own_limits_in_a_row(kit: Kit) -> None:
+    kit.github.get(PULL).mock(return_value=SECONDARY)
+    waits: list[float] = []
+    for _ in range(3):
         waits.append(await _get_wait(kit))
         kit.clock.advance(waits[-1] + 1)
-        kit.restart()
-    assert waits == [60, 120, 240, 480]
-    kit.clock.advance(3700)
-    assert await _get_wait(kit) == 60
+    assert waits == [60, 120, 240]
 
 
-async def test_limits_named_to_requests_under_way_are_one_limit(kit: Kit) -> None:
-    kit.github.get(PULL).mock(return_value=SECONDARY)
-    results = await asyncio.gather(*(kit.host.pull_request(REPO, 1) for _ in range(10)), return_exceptions=True)
+async def test_limits_named_to_requests_under_way_are_one_limit(lasting: Kit, database: Database) -> None:
+    lasting.github.get(PULL).mock(return_value=SECONDARY)
+    results = await asyncio.gather(*(lasting.host.pull_request(REPO, 1) for _ in range(10)), return_exceptions=True)
     assert all(isinstance(result, RateLimited) for result in results)
-    block = await kit.limits.last_block(REPO.installation_id)
+    block = await rate_limits.get_latest(database, REPO.installation_id)
     assert block is not None
-    assert (block.streak, block.until) == (1, kit.clock.now() + timedelta(seconds=60))
+    assert (block.streak, block.until) == (1, lasting.clock.now() + timedelta(seconds=60))
 
 
 async def test_a_limit_on_the_app_itself_stops_tokens_for_all(kit: Kit) -> None:
