@@ -23,11 +23,10 @@ from pipeline.deliveries import admission
 from pipeline.deliveries.admission import Admitted
 from pipeline.deliveries.cancellation import show_stopped
 from pipeline.durable.queues import enqueue_resume, enqueue_run
-from pipeline.gates.actor import CommandActor, PermissionCheck, give_ok, load_actor, record_refusal, skip_check
+from pipeline.gates.actor import CommandActor, PermissionCheck, authorise_or_record, give_ok, load_actor, skip_check
 from pipeline.issue.test_command import enqueue_test, find_run_on_head
 from pipeline.publishing import comments
 from pipeline.verdicts.approval import show_admitted
-from safety.authorization import authorise
 from safety.eligibility import asks_for_run
 
 log = structlog.get_logger(__name__)
@@ -198,9 +197,8 @@ async def _find_refusal(
     A comment below the pull request tells them, once for a head.
     """
     actor = await load_actor(context.services, command.repository, number, command.sender, seen, judges=False)
-    refused = authorise(AskReview(full=True), actor.facts)
+    refused = await authorise_or_record(context.services, context.guid, AskReview(full=True), actor)
     if refused is not None:
-        await record_refusal(context.services, context.guid, command.sender, refused)
         await _comment_below(context, command, number, "", command_texts.refuse(refused, command.sender.login))
         return texts.describe_refusal(refused.needed, refused.held)
     await _give_ok(context, command, number, actor)
@@ -275,8 +273,5 @@ async def _find_label_refusal(context: DeliveryContext, command: LabelledIssue) 
     if not configuration.issues.run:
         return texts.ISSUES_OFF
     actor = await load_actor(services, command.repository, None, command.sender)
-    refused = authorise(RunIssue(), actor.facts)
-    if refused is None:
-        return None
-    await record_refusal(services, context.guid, command.sender, refused)
-    return texts.describe_refusal(refused.needed, refused.held)
+    refused = await authorise_or_record(services, context.guid, RunIssue(), actor)
+    return None if refused is None else texts.describe_refusal(refused.needed, refused.held)

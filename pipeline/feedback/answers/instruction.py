@@ -65,14 +65,21 @@ class RequestInWords(Value):
 
 async def admit_words(services: Services, request: RequestInWords) -> QueuedAnswer:
     """Admit what words ask for, as the command does, if they may ask at this moment; a reaction shows it."""
-    comment, instruction = request.comment, request.instruction
-    actor = await load_actor(services, comment.repository, comment.number, comment.sender, judges=False)
-    if authorise(instruction.asked, actor.facts) is not None:
+    instruction = request.instruction
+    actor = await load_permitted(services, instruction)
+    if actor is None:
         return QueuedAnswer(refused=texts.PERMISSION_LOST)
     queued = await admit_instruction(services, instruction, actor, request.key)
     if queued.run_id is not None:
-        await comments.show_seen(services, comment)
+        await comments.show_seen(services, request.comment)
     return queued
+
+
+async def load_permitted(services: Services, asked: Instruction) -> CommandActor | None:
+    """Who asks, if they may at this moment: those before it and the agents took their time (T-P15)."""
+    comment = asked.comment
+    actor = await load_actor(services, comment.repository, comment.number, comment.sender, judges=False)
+    return actor if authorise(asked.asked, actor.facts) is None else None
 
 
 async def admit_instruction(
