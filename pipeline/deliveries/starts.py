@@ -10,17 +10,17 @@ import structlog
 from domain.commands import LabelledIssue, Repeat, ReviewCheckedHead, ReviewPullRequest
 from domain.errors import Forbidden, NotAllowed, NotFound, Unprocessable
 from domain.github.installations import EventSnapshot
-from domain.runs.run import ExecutionMode, NotStarted, RepositoryRef, Resumed, Run, RunStart, RunState, Started, Trigger
+from domain.runs.run import ExecutionMode, NotStarted, RepositoryRef, Run, RunStart, RunState, Started, Trigger
 from domain.slash import AskReview, RunIssue
 from memory.repositories import permits
 from memory.runs import runs
+from memory.runs.runs import Admission
 from messages import commands as command_texts
 from messages import deliveries as texts
 from pipeline.config import loading
 from pipeline.consistent_reads import read_when_visible
 from pipeline.context import DeliveryContext
 from pipeline.deliveries import admission
-from pipeline.deliveries.admission import Admitted
 from pipeline.deliveries.cancellation import show_stopped
 from pipeline.durable.queues import enqueue_resume, enqueue_run
 from pipeline.gates.actor import CommandActor, PermissionCheck, authorise_or_record, give_ok, load_actor, skip_check
@@ -90,27 +90,27 @@ class RunStarter:
         self,
         key: str,
         number: int,
-        admit: Callable[[EventSnapshot | None], Awaitable[Admitted]],
+        admit: Callable[[EventSnapshot | None], Awaitable[Admission]],
         seen: EventSnapshot | None,
-    ) -> Admitted:
+    ) -> Admission:
         """:raises NotAllowed: the sender may not any more; not asked if an execution of this that died admitted it."""
         services, guid = self.context.services, self.context.guid
 
-        async def admit_if_allowed(seen: EventSnapshot | None) -> Admitted:
+        async def admit_if_allowed(seen: EventSnapshot | None) -> Admission:
             if await runs.find_admission(services.database, f"{guid}#{number}") is None:
                 await self.may()
             return await admit(seen)
 
         return await read_when_visible(services, self.context.journal, key, admit_if_allowed, seen)
 
-    async def _take_up(self, admitted: Admitted) -> RunStart:
+    async def _take_up(self, admitted: Admission) -> RunStart:
         """Queue the same run again, with all it has; or start the one that was admitted in its place."""
         if admitted.run is None or admitted.run.state is not RunState.waiting:
             return await self._start(admitted)
         await enqueue_resume(admitted.run, self.context.guid)
-        return Resumed(admitted.run.id)
+        return Started(admitted.run.id)
 
-    async def _start(self, admitted: Admitted) -> RunStart:
+    async def _start(self, admitted: Admission) -> RunStart:
         """Queue an admitted run, also if another one superseded it meanwhile: it closes its own check.
 
         Next is :class:`pipeline.review.workflow.ReviewRun`, of an issue :class:`pipeline.issue.workflow.IssueRun`.

@@ -3,7 +3,7 @@
 from agents.replies import NamedCommand
 from agents.syntax.quotes import REVIEWER
 from domain.commands import Repeat, WrittenComment
-from domain.runs.run import Trigger
+from domain.runs.run import RepositoryRef, Trigger
 from domain.slash import LONGEST_WORDS, Mend, TakeBaseIn, TextCommand, WriteChangelog, WriteTests
 from domain.value import Value
 from domain.verbs import Verb
@@ -98,20 +98,28 @@ async def admit_instruction(
     refused = await _find_refusal(services, instruction, actor)
     if refused:
         return QueuedAnswer(refused=refused)
+    where = (comment.repository, pull.head_sha, pull.base_ref)
+    return QueuedAnswer(run_id=await begin(services, instruction, asked_by, *where))
+
+
+async def begin(
+    services: Services, instruction: Instruction, asked_by: str, repository: RepositoryRef, head: str, base_ref: str
+) -> str:
+    """The id of the run that carries it out on a head, without more questions; see :func:`admit_instruction`."""
+    comment = instruction.comment
     candidate = Candidate(
         f"{asked_by}#{comment.number}",
-        comment.repository,
+        repository,
         comment.number,
-        pull.head_sha,
-        pull.head_sha,
+        head,
+        head,
         Trigger.instruction,
         Repeat.always,
-        base_ref=pull.base_ref,
+        base_ref=base_ref,
         check_name="",
         kept=(model_answers.INSTRUCTION, instruction.model_dump(mode="json")),
     )
-    run = await instructions.admit(services.database, candidate, comment.sender, services.clock.now())
-    return QueuedAnswer(run_id=run.id)
+    return (await instructions.admit(services.database, candidate, comment.sender, services.clock.now())).id
 
 
 async def _find_refusal(services: Services, instruction: Instruction, actor: CommandActor) -> str:
