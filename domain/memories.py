@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from heapq import nlargest
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from pydantic import Field
 
@@ -125,6 +125,11 @@ class Memory(Value):
     @property
     def is_live(self) -> bool:
         return self.archived_at is None
+
+    @property
+    def on_one_line(self) -> Self:
+        """The same with each text as it is kept."""
+        return self.model_copy(update={"content": to_one_line(self.content), "context": to_one_line(self.context)})
 
 
 MOST_CONTEXT = 200
@@ -350,6 +355,11 @@ def _clamp(value: float) -> float:
 def to_one_line(text: str) -> str:
     """A text in one line, as it is kept."""
     return " ".join(text.translate(_EMOJI).split())
+
+
+def split_tags(typed: str) -> tuple[str, ...]:
+    """The tags; people separate them by commas."""
+    return tuple(dict.fromkeys(tag for tag in map(to_one_line, typed.split(",")) if tag))
 
 
 def make_content_key(content: str, context: str) -> str:

@@ -329,6 +329,11 @@ async def sum_run(database: Database, run_id: str, phase: Phase | None = None) -
     return await _sum(database, *where, *([] if phase is None else [SpendRow.phase == phase.value]))
 
 
+async def load_cost(database: Database, run_id: str) -> int:
+    """What a run cost so far, in micro-USD."""
+    return (await sum_run(database, run_id)).amount
+
+
 async def sum_repository(database: Database, repository_id: int, day: datetime | None = None) -> Spent:
     """What a repository spent, on the UTC day of a time or in all."""
     where = [SpendRow.repository_id == repository_id]

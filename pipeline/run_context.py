@@ -59,7 +59,7 @@ class RunContext:
 
     async def load_cost(self) -> int:
         """What the run cost so far, in micro-USD."""
-        return (await reservations.sum_run(self.database, self.run.id)).amount
+        return await reservations.load_cost(self.database, self.run.id)
 
     async def load_commit_time(self) -> datetime:
         """The time of the run's commits, the same for every repetition, so that it makes the same commit again."""

@@ -21,7 +21,7 @@ from domain.memories import (
     compute_confidence,
     create_memory,
     find_mistakes,
-    to_one_line,
+    split_tags,
 )
 from domain.runs.run import RepositoryRef
 from domain.text.escaping import flatten_redacted, format_moment
@@ -116,7 +116,7 @@ async def add(
             f"the operator{f' ({by})' if by else ''}",
             now,
             context=context or "",
-            tags=_split_tags(tags or ""),
+            tags=split_tags(tags or ""),
             pinned=True,
         )
         most = await load_capacity(database, where)
@@ -142,7 +142,7 @@ async def edit(
 
     :raises ForgeError: if it cannot be changed.
     """
-    told = {"content": content, "context": context, "tags": None if tags is None else _split_tags(tags)}
+    told = {"content": content, "context": context, "tags": None if tags is None else split_tags(tags)}
     changes = {part: value for part, value in told.items() if value is not None}
     if not changes:
         raise ForgeError("There is nothing to change.", "Give --content, --context or --tags.")
@@ -185,11 +185,6 @@ async def _find_memory(database: Database, name: str) -> Memory:
     return lookup.take_only(found, "memory", name, "`forge memory list` lists them.", lambda memory: f"M-{memory.id}")
 
 
-def _split_tags(tags: str) -> tuple[str, ...]:
-    """The tags; people separate them by commas."""
-    return tuple(dict.fromkeys(tag for tag in map(to_one_line, tags.split(",")) if tag))
-
-
 def _validate(memory: Memory) -> Memory:
     """The memory with each text on one line.
 
@@ -197,8 +192,7 @@ def _validate(memory: Memory) -> Memory:
     """
     for part, what, allowed in find_mistakes(memory.content, memory.context, memory.tags):
         raise ForgeError(f"The {part} {what}.", f"Allowed: {allowed}." if allowed else "Remove it.")
-    plain = {"content": to_one_line(memory.content), "context": to_one_line(memory.context)}
-    return memory.model_copy(update=plain)
+    return memory.on_one_line
 
 
 MAKE_ROOM = "Archive some with `forge memory archive M-ID`."

@@ -15,7 +15,7 @@ from domain.memories import (
     compute_confidence,
     create_memory,
     find_mistakes,
-    to_one_line,
+    split_tags,
 )
 from domain.slash import Forget, SlashCommand, Tell
 from domain.verbs import Verb
@@ -199,7 +199,7 @@ async def add(visit: Visit) -> Shown:
         f"the dashboard, by {visit.session.login}",
         visit.now,
         context=visit.form.get("context", ""),
-        tags=_read_tags(visit),
+        tags=split_tags(visit.form.get("tags", "")),
         scope=Scope.organisation if configured.organisation else Scope.repository,
         pinned=True,
         taught_by=visit.sender.id,
@@ -207,8 +207,7 @@ async def add(visit: Visit) -> Shown:
     mistakes = _list_mistakes(memory)
     if mistakes:
         return _render_form(visit.form, mistakes)
-    cause = f"dashboard, account {visit.sender.id}"
-    plain = _to_one_line(memory)
+    cause, plain = f"dashboard, account {visit.sender.id}", memory.on_one_line
     kept = await catalogue.learn(
         visit.database, visit.repository, None, plain, visit.sender, cause, configured.max, is_source_unique=False
     )
@@ -224,14 +223,14 @@ async def correct(visit: Visit) -> Shown:
     """Correct a memory; the ledger keeps what it said before."""
     memory = await find_memory(visit)
     given = {"content": visit.form.get("content", ""), "context": visit.form.get("context", "")}
-    typed = memory.model_copy(update={**given, "tags": _read_tags(visit)})
+    typed = memory.model_copy(update={**given, "tags": split_tags(visit.form.get("tags", ""))})
     refused = _explain_refusal(visit, _TEACH)
     if refused:
         return await render_memory(visit, memory, mistakes=[refused], typed=typed, status=403)
     mistakes = _list_mistakes(typed)
     if mistakes:
         return await render_memory(visit, memory, mistakes=mistakes, typed=typed)
-    changed = _to_one_line(typed)
+    changed = typed.on_one_line
     if changed == memory:
         return SeeOther(visit.address("memories", memory.short_id, done="same"))
     changed = changed.model_copy(update={"taught_by": visit.sender.id})
@@ -268,16 +267,6 @@ def _render_form(form: Mapping[str, str], mistakes: Sequence[str], status: int =
     return Page("new_memory.html", "New memory", shown, status=status if mistakes else 200)
 
 
-def _read_tags(visit: Visit) -> tuple[str, ...]:
-    found = map(to_one_line, visit.form.get("tags", "").split(","))
-    return tuple(dict.fromkeys(tag for tag in found if tag))
-
-
 def _list_mistakes(memory: Memory) -> Sequence[str]:
     found = find_mistakes(memory.content, memory.context, memory.tags)
     return [f"The {part} {what}.{f' Allowed: {allowed}.' if allowed else ''}" for part, what, allowed in found]
-
-
-def _to_one_line(memory: Memory) -> Memory:
-    plain = {"content": to_one_line(memory.content), "context": to_one_line(memory.context)}
-    return memory.model_copy(update=plain)

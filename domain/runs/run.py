@@ -184,14 +184,7 @@ class Run(Value):
 
 @dataclass(frozen=True)
 class Started:
-    """A new run was admitted and queued."""
-
-    run_id: str
-
-
-@dataclass(frozen=True)
-class Resumed:
-    """A run that waited or had ended was queued again."""
+    """A new run was admitted and queued, or one that waited or had ended was queued again."""
 
     run_id: str
 
@@ -208,4 +201,4 @@ class NotStarted:
     is_at_level_0: bool = False
 
 
-RunStart = Started | Resumed | NotStarted
+RunStart = Started | NotStarted

@@ -71,12 +71,17 @@ class Admission:
 
     ``run`` is None if the head has a verdict or ``known`` is about to give it one. ``stale`` means that the fence moved
     since the caller looked, so it must look at GitHub again. ``superseded`` are the runs that the new one ended.
+
+    :param why: for people, what keeps a run from being there if there is none; whoever asks for it knows.
+    :param is_at_level_0: that is the automation level.
     """
 
     run: Run | None
     superseded: tuple[Run, ...] = ()
     stale: bool = False
     known: Run | None = None
+    why: str = ""
+    is_at_level_0: bool = False
 
 
 async def get_fence(database: Database, repository_id: int, number: int) -> int:

@@ -1,5 +1,7 @@
 """Admits runs: of pull requests on their live head, of issues on the code as it is now; or resumes one."""
 
+from dataclasses import replace
+
 import structlog
 
 from domain.commands import Repeat, ReviewPullRequest
@@ -10,10 +12,10 @@ from domain.github.installations import EventSnapshot, is_edited
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import ExecutionMode, ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.text.redaction import redact_outgoing
-from domain.value import Value
 from memory.deliveries import pushes
 from memory.repositories import permits
 from memory.runs import checkpoints, model_answers, outbox, runs, transitions
+from memory.runs.runs import Admission
 from messages import deliveries as texts
 from pipeline import consistent_reads
 from pipeline.automation.level import find_opening_obstacle
@@ -25,21 +27,9 @@ from safety.allowed_actions import check_name
 log = structlog.get_logger(__name__)
 
 
-class Admitted(Value):
-    """An admitted run and the runs it superseded; without a run, ``why`` gives the reason.
-
-    :param is_at_level_0: the automation level forbids the run.
-    """
-
-    run: Run | None = None
-    superseded: tuple[Run, ...] = ()
-    why: str = ""
-    is_at_level_0: bool = False
-
-
 async def admit_review(
     services: Services, guid: str, command: ReviewPullRequest, seen: EventSnapshot | None
-) -> Admitted:
+) -> Admission:
     """Admit a run on the live head. If somebody else may have seen a newer head meanwhile, look again.
 
     :raises Behind: if GitHub shows a state from before ``seen``.
@@ -52,10 +42,9 @@ async def admit_review(
     while True:
         look = await consistent_reads.load_with_fence(services, command.repository, command.number, seen)
         if not look.pull_request.is_open:
-            # an execution of this that died may have admitted it
-            return _build_admitted(await runs.find_admission(database, admitted_by), texts.CLOSED_PULL_REQUEST)
+            return await _find_or_refuse(services, admitted_by, texts.CLOSED_PULL_REQUEST)
         if await _keeps_verdict(services, command.repository, look.pull_request):
-            return _build_admitted(await runs.find_admission(database, admitted_by), texts.PAUSED)
+            return await _find_or_refuse(services, admitted_by, texts.PAUSED)
         candidate = runs.Candidate(
             admitted_by=admitted_by,
             repository=command.repository,
@@ -71,7 +60,7 @@ async def admit_review(
         )
         admission = await runs.admit(database, candidate, look.fence, services.clock.now())
         if not admission.stale:
-            return _build_admitted(admission, _explain_known(admission.known))
+            return replace(admission, why=_explain_known(admission.known))
 
 
 async def admit_issue(
@@ -82,7 +71,7 @@ async def admit_issue(
     trigger: Trigger,
     mode: ExecutionMode | None,
     seen: EventSnapshot | None,
-) -> Admitted:
+) -> Admission:
     """Admit a run of an open issue, unless one works on it. A plan that waits for people is replaced.
 
     The run is about what is said there when somebody asked: whoever edits it later may lack the permission to.
@@ -92,34 +81,25 @@ async def admit_issue(
     """
     admitted_by = f"{guid}#{number}"
     if trigger is Trigger.issue and (why := await find_opening_obstacle(services, repository)) is not None:
-        return _build_admitted(await runs.find_admission(services.database, admitted_by), why, is_at_level_0=True)
+        return await _find_or_refuse(services, admitted_by, why, is_at_level_0=True)
     while True:
         fence = await runs.get_fence(services.database, repository.id, number)
         issue = await consistent_reads.load_issue(services, repository, number, seen)
         if not issue.is_open or is_edited(issue, seen):
             why = texts.EDITED if issue.is_open else texts.CLOSED_ISSUE
-            return _build_admitted(await runs.find_admission(services.database, admitted_by), why)
+            return await _find_or_refuse(services, admitted_by, why)
         try:
             head = (await services.host.default_branch(repository)).head_sha
         except NotFound:  # the issue was there a moment ago
-            return Admitted(why=texts.NO_COMMIT)
+            return Admission(None, why=texts.NO_COMMIT)
         asked = AskedIssue(title=issue.title, body=issue.body, asked_at=seen.updated_at if seen else None)
         kept = (model_answers.ISSUE, asked.model_dump(mode="json"))
         candidate = runs.Candidate(
-            admitted_by,
-            repository,
-            number,
-            head,
-            head,
-            trigger,
-            Repeat.anew,
-            kept=kept,
-            mode=mode,
-            title=issue.title,
+            admitted_by, repository, number, head, head, trigger, Repeat.anew, kept=kept, mode=mode, title=issue.title
         )
         admission = await runs.admit(services.database, candidate, fence, services.clock.now())
         if not admission.stale:  # else another run began on the issue meanwhile
-            return _build_admitted(admission, texts.IN_PROGRESS)
+            return replace(admission, why=texts.IN_PROGRESS)
 
 
 async def _keeps_verdict(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> bool:
@@ -167,10 +147,10 @@ async def _choose_check_name(services: Services, repository: RepositoryRef, pull
     return redact_outgoing(check_name(base, default, required))
 
 
-def _build_admitted(found: runs.Admission | None, why_not: str, *, is_at_level_0: bool = False) -> Admitted:
-    if found is None or found.run is None:
-        return Admitted(why=why_not, is_at_level_0=is_at_level_0)
-    return Admitted(run=found.run, superseded=found.superseded)
+async def _find_or_refuse(services: Services, admitted_by: str, why: str, *, is_at_level_0: bool = False) -> Admission:
+    """None, unless an execution of this that died admitted one."""
+    found = await runs.find_admission(services.database, admitted_by)
+    return found or Admission(None, why=why, is_at_level_0=is_at_level_0)
 
 
 def _explain_known(known: Run | None) -> str:
@@ -182,25 +162,25 @@ def _explain_known(known: Run | None) -> str:
 
 async def resume(
     services: Services, guid: str, repository: RepositoryRef, number: int, seen: EventSnapshot | None
-) -> Admitted:
+) -> Admission:
     """Resume the newest run if it failed or was stopped. It keeps what it has, so nothing is paid for again."""
     found = await _find_unfinished_run(services, repository, number, seen)
-    if isinstance(found, Admitted):
+    if isinstance(found, Admission):
         return found
     await refresh_configuration(services, found)
     resumed = await transitions.resume(services.database, found, guid, services.clock.now())
-    return Admitted(why=texts.STILL_RUNNING) if resumed is None else Admitted(run=resumed)
+    return Admission(resumed, why=texts.STILL_RUNNING)
 
 
 async def retry(
     services: Services, guid: str, repository: RepositoryRef, number: int, seen: EventSnapshot | None
-) -> Admitted:
+) -> Admission:
     """Start a run that repeats the phase in which the newest one failed.
 
     It takes over its mode, and its plan, if there is one.
     """
     found = await _find_unfinished_run(services, repository, number, seen)
-    if isinstance(found, Admitted):
+    if isinstance(found, Admission):
         return found
     if await outbox.find_proposal(services.database, found.id) is not None:  # it failed after that: resume there
         return await resume(services, guid, repository, number, seen)
@@ -213,20 +193,20 @@ async def retry(
 
 async def _find_unfinished_run(
     services: Services, repository: RepositoryRef, number: int, seen: EventSnapshot | None
-) -> Run | Admitted:
+) -> Run | Admission:
     """The newest run of an open issue that was to change code and ended early; or why there is none."""
     try:
         if not (await consistent_reads.load_issue(services, repository, number, seen)).is_open:
-            return Admitted(why=texts.CLOSED_ISSUE)
+            return Admission(None, why=texts.CLOSED_ISSUE)
     except NotFound:
-        return Admitted(why=texts.NOTHING_TO_RETRY)
+        return Admission(None, why=texts.NOTHING_TO_RETRY)
     past = await runs.list_for_pull_request(services.database, repository.id, number)
     newest = next((each.run for each in past if each.run.trigger is Trigger.issue), None)
     if newest is None or newest.state is RunState.completed:
         is_untested = newest is not None and newest.reason is ReasonCode.untested
-        return Admitted(why=texts.NOT_TESTED_YET if is_untested else texts.NOTHING_TO_RETRY)
+        return Admission(None, why=texts.NOT_TESTED_YET if is_untested else texts.NOTHING_TO_RETRY)
     if await outbox.find_proposal(services.database, newest.id) is None:
         why = await find_opening_obstacle(services, repository)
         if why is not None:
-            return Admitted(why=why, is_at_level_0=True)
+            return Admission(None, why=why, is_at_level_0=True)
     return newest

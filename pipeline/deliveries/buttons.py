@@ -16,10 +16,9 @@ from pipeline.context import DeliveryContext, Services
 from pipeline.deliveries.cancellation import start_deployment
 from pipeline.deployment.orders import ask_of_deployment, counts_as_production, order_rollback
 from pipeline.durable.queues import enqueue_resume
-from pipeline.gates.actor import load_actor, record_refusal
+from pipeline.gates.actor import authorise_or_record, load_actor
 from pipeline.gates.decide import GateAnswer, decide_gate
 from pipeline.publishing.gate_checks import refresh_gate
-from safety.authorization import authorise
 from safety.gate_requests import HOLD
 
 
@@ -106,10 +105,8 @@ async def _may(context: DeliveryContext, command: SteerDeployment, deployment: D
     actor = await load_actor(services, command.repository, None, command.sender)
     is_production = await counts_as_production(services, command.repository, deployment)
     known = actor.model_copy(update={"is_production": is_production})
-    refused = authorise(Deploy(environment=deployment.environment), known.facts)
-    if refused is not None:
-        await record_refusal(context.services, context.guid, command.sender, refused)
-    return refused is None
+    asked = Deploy(environment=deployment.environment)
+    return await authorise_or_record(services, context.guid, asked, known) is None
 
 
 async def _answer_hold(context: DeliveryContext, deployment: Deployment, wanted: Wish, sender: Sender) -> str | None:

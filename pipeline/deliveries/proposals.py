@@ -15,12 +15,11 @@ from pipeline.automation.level import find_opening_obstacle
 from pipeline.consistent_reads import read_when_visible
 from pipeline.context import DeliveryContext
 from pipeline.durable.queues import enqueue_instruction, enqueue_resume
-from pipeline.gates.actor import CommandActor, load_actor, record_refusal
+from pipeline.gates.actor import authorise_or_record, load_actor
 from pipeline.issue.head_examination import HeadTestResult
 from pipeline.issue.instruction.kept_commits import look_again
 from pipeline.issue.red_checks import must_mend
 from pipeline.runs.status import wake_owner
-from safety.authorization import authorise
 
 _HANDED_IN = frozenset({ReasonCode.proposed, ReasonCode.untested})
 
@@ -81,22 +80,16 @@ async def _find_run(context: DeliveryContext, command: ChangesRequested, seen: E
     if await permits.find_pauser(services.database, command.repository) is not None:
         return texts.IGNORED_PAUSED
     actor = await load_actor(services, command.repository, command.number, command.sender, seen, judges=False)
-    refused = await _find_refusal(context, command, actor) or _find_obstacle(command, actor.pull_request, run)
+    refused = await authorise_or_record(services, context.guid, RunIssue(), actor, Verb.review)
     if refused is not None:
-        return refused
+        return texts.describe_refusal(refused.needed, refused.held)
+    obstacle = _find_obstacle(command, actor.pull_request, run)
+    if obstacle is not None:
+        return obstacle
     if not run.state.is_final:
         return run
     resumed = await transitions.resume(services.database, run, context.guid, services.clock.now(), also_completed=True)
     return resumed or texts.OTHER_RUN
-
-
-async def _find_refusal(context: DeliveryContext, command: ChangesRequested, actor: CommandActor) -> str | None:
-    refused = authorise(RunIssue(), actor.facts)
-    if refused is None:
-        return None
-    asked = refused.model_copy(update={"verb": Verb.review})
-    await record_refusal(context.services, context.guid, command.sender, asked)
-    return texts.describe_refusal(refused.needed, refused.held)
 
 
 def _find_obstacle(command: ChangesRequested, live: PullRequest | None, run: Run) -> str | None:

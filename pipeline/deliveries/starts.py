@@ -10,24 +10,23 @@ import structlog
 from domain.commands import LabelledIssue, Repeat, ReviewCheckedHead, ReviewPullRequest
 from domain.errors import Forbidden, NotAllowed, NotFound, Unprocessable
 from domain.github.installations import EventSnapshot
-from domain.runs.run import ExecutionMode, NotStarted, RepositoryRef, Resumed, Run, RunStart, RunState, Started, Trigger
+from domain.runs.run import ExecutionMode, NotStarted, RepositoryRef, Run, RunStart, RunState, Started, Trigger
 from domain.slash import AskReview, RunIssue
 from memory.repositories import permits
 from memory.runs import runs
+from memory.runs.runs import Admission
 from messages import commands as command_texts
 from messages import deliveries as texts
 from pipeline.config import loading
 from pipeline.consistent_reads import read_when_visible
 from pipeline.context import DeliveryContext
 from pipeline.deliveries import admission
-from pipeline.deliveries.admission import Admitted
 from pipeline.deliveries.cancellation import show_stopped
 from pipeline.durable.queues import enqueue_resume, enqueue_run
-from pipeline.gates.actor import CommandActor, PermissionCheck, give_ok, load_actor, record_refusal, skip_check
+from pipeline.gates.actor import CommandActor, PermissionCheck, authorise_or_record, give_ok, load_actor, skip_check
 from pipeline.issue.test_command import enqueue_test, find_run_on_head
 from pipeline.publishing import comments
 from pipeline.verdicts.approval import show_admitted
-from safety.authorization import authorise
 from safety.eligibility import asks_for_run
 
 log = structlog.get_logger(__name__)
@@ -91,27 +90,27 @@ class RunStarter:
         self,
         key: str,
         number: int,
-        admit: Callable[[EventSnapshot | None], Awaitable[Admitted]],
+        admit: Callable[[EventSnapshot | None], Awaitable[Admission]],
         seen: EventSnapshot | None,
-    ) -> Admitted:
+    ) -> Admission:
         """:raises NotAllowed: the sender may not any more; not asked if an execution of this that died admitted it."""
         services, guid = self.context.services, self.context.guid
 
-        async def admit_if_allowed(seen: EventSnapshot | None) -> Admitted:
+        async def admit_if_allowed(seen: EventSnapshot | None) -> Admission:
             if await runs.find_admission(services.database, f"{guid}#{number}") is None:
                 await self.may()
             return await admit(seen)
 
         return await read_when_visible(services, self.context.journal, key, admit_if_allowed, seen)
 
-    async def _take_up(self, admitted: Admitted) -> RunStart:
+    async def _take_up(self, admitted: Admission) -> RunStart:
         """Queue the same run again, with all it has; or start the one that was admitted in its place."""
         if admitted.run is None or admitted.run.state is not RunState.waiting:
             return await self._start(admitted)
         await enqueue_resume(admitted.run, self.context.guid)
-        return Resumed(admitted.run.id)
+        return Started(admitted.run.id)
 
-    async def _start(self, admitted: Admitted) -> RunStart:
+    async def _start(self, admitted: Admission) -> RunStart:
         """Queue an admitted run, also if another one superseded it meanwhile: it closes its own check.
 
         Next is :class:`pipeline.review.workflow.ReviewRun`, of an issue :class:`pipeline.issue.workflow.IssueRun`.
@@ -198,9 +197,8 @@ async def _find_refusal(
     A comment below the pull request tells them, once for a head.
     """
     actor = await load_actor(context.services, command.repository, number, command.sender, seen, judges=False)
-    refused = authorise(AskReview(full=True), actor.facts)
+    refused = await authorise_or_record(context.services, context.guid, AskReview(full=True), actor)
     if refused is not None:
-        await record_refusal(context.services, context.guid, command.sender, refused)
         await _comment_below(context, command, number, "", command_texts.refuse(refused, command.sender.login))
         return texts.describe_refusal(refused.needed, refused.held)
     await _give_ok(context, command, number, actor)
@@ -275,8 +273,5 @@ async def _find_label_refusal(context: DeliveryContext, command: LabelledIssue) 
     if not configuration.issues.run:
         return texts.ISSUES_OFF
     actor = await load_actor(services, command.repository, None, command.sender)
-    refused = authorise(RunIssue(), actor.facts)
-    if refused is None:
-        return None
-    await record_refusal(services, context.guid, command.sender, refused)
-    return texts.describe_refusal(refused.needed, refused.held)
+    refused = await authorise_or_record(services, context.guid, RunIssue(), actor)
+    return None if refused is None else texts.describe_refusal(refused.needed, refused.held)

@@ -26,10 +26,8 @@ from pipeline.publishing.deployment_record import (
     REPORTED,
     DeploymentCheck,
     GitHubRecord,
-    close_deployment,
     load_deployment,
     stop_deployment,
-    wake_waiting,
 )
 from pipeline.run_context import RunContext
 from safety.allowed_actions import Action, ActionDecision, ActionFacts, allows
@@ -100,14 +98,6 @@ class DeploymentStatus:
         await self._check.show(report, f"given up {report.deployment.state.value}")
         await self._report_to_github(report.deployment)
         await self._check.comment_end(report, self._numbers)
-
-    async def close(self) -> None:
-        """Record that something else ended its run, and show that."""
-        await close_deployment(self._services, self._run)
-
-    async def wake_next(self) -> None:
-        """Let the deployment that waits for this environment look again."""
-        await wake_waiting(self._services, await self.load())
 
     @property
     def _numbers(self) -> tuple[int, ...]:

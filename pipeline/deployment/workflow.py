@@ -20,6 +20,7 @@ from pipeline.context import Services
 from pipeline.deployment.plan import DeploymentPlan, load_or_keep, load_plan
 from pipeline.deployment.rollout import Rollout, RolloutEnd
 from pipeline.deployment.status import DeploymentGates, DeploymentStatus
+from pipeline.publishing.deployment_record import close_deployment, wake_waiting
 from pipeline.publishing.gate_checks import show_gates
 from pipeline.run_context import RunContext, run_while_current
 from pipeline.runs.lifecycle import RunWorkflow, enter_phase, leave_phase
@@ -114,7 +115,7 @@ class DeploymentRun(RunWorkflow):
 
     async def _finish(self, state: RunState, reason: ReasonCode, detail: str) -> None:
         await self._move(state, reason, detail[:1_000])
-        await self._status.wake_next()
+        await wake_waiting(self._services, await self._status.load())
 
     async def _show_waiting(self, gate: Gate) -> None:
         """Its check says so already."""
@@ -123,7 +124,7 @@ class DeploymentRun(RunWorkflow):
         await self._status.give_up(f"Forge could not go on: {error}")
 
     async def _close(self) -> None:
-        await self._status.close()
+        await close_deployment(self._services, self._run)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from domain.github.pull_requests import PullRequest
 from domain.runs.run import RepositoryRef
 from domain.slash import SlashCommand
 from domain.value import Value
-from domain.verbs import VERBS
+from domain.verbs import VERBS, Verb
 from memory import ledger
 from memory.deliveries import deliveries
 from memory.repositories import permits
@@ -21,6 +21,7 @@ from safety.authorization import (
     AuthorizationFacts,
     CommandRefusal,
     RefusalCode,
+    authorise,
     name_assent,
     needs_authorship,
     refuse_role,
@@ -202,6 +203,21 @@ async def note_assent(
     if refused.code is RefusalCode.second:
         now = services.clock.now()
         await permits.note_assent(services.database, repository, number, refused.assent, sender, now)
+
+
+async def authorise_or_record(
+    services: Services, trace: str, asked: SlashCommand, actor: CommandActor, verb: Verb | None = None
+) -> CommandRefusal | None:
+    """Why they may not, which is kept for the audit; None if they may.
+
+    :param trace: the delivery.
+    :param verb: what they did, where that asks for the same; None for the command itself.
+    """
+    refused = authorise(asked, actor.facts)
+    if refused is not None:
+        as_done = refused if verb is None else refused.model_copy(update={"verb": verb})
+        await record_refusal(services, trace, actor.sender, as_done)
+    return refused
 
 
 async def record_refusal(services: Services, trace: str, sender: Sender, refused: CommandRefusal) -> None:

@@ -9,6 +9,7 @@ from domain.gates import Gate, GateState, digest
 from domain.money import Refusal
 from domain.runs.plan import HeldContract
 from domain.runs.run import ReasonCode, Run, RunState
+from domain.text.escaping import inline_code
 from memory.runs import outbox
 from messages import plan as plan_texts
 from messages.plan import StepState
@@ -63,8 +64,8 @@ class StatusComment:
 
     async def show_waiting(self, gate: Gate) -> None:
         """Show which decision the run waits for. To be used within a step."""
-        await self._context.progress.quiet()
-        await self._context.status.show_waiting(gate, self.progress)
+        waits = f"**Waiting for a decision:** {inline_code(gate.name)}, asked in the comment below."
+        await self.show(f"waits for {gate.id}", f"{await self._render()}\n\n{waits}")
 
     def mark_planned(self, planned: PlannedIssue) -> None:
         """The plan is approved, if it needs to be, and its implementation starts."""

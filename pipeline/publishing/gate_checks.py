@@ -70,7 +70,7 @@ async def show_gate(services: Services, run: Run, gate: Gate) -> Gate:
     :returns: the gate with the ids of both.
     :raises Superseded: if another run owns the pull request.
     """
-    spent = await _load_cost(services, gate)
+    spent = await reservations.load_cost(services.database, gate.run_id)
     if gate.comment_id is not None or not gate.request.lone_author:
         try:
             gate = gate.model_copy(update={"comment_id": await _show_comment(services, run, gate, spent)})
@@ -98,7 +98,7 @@ async def show_outcome(services: Services, gate: Gate) -> None:
     if run is None or gate.check_id is None:
         return
     try:
-        await _show_check(services, run, gate, await _load_cost(services, gate))
+        await _show_check(services, run, gate, await reservations.load_cost(services.database, gate.run_id))
     except (CodeHostError, Halted, Superseded) as error:
         log.info("gate.outcome_put_off", gate=gate.id, error=str(error))
 
@@ -172,17 +172,13 @@ async def close_part(services: Services, gate_id: str, part: GatePart) -> None:
 async def refresh_gate(services: Services, gate: Gate, note: str = "", looked_at: datetime | None = None) -> None:
     """Show in the gate's check where it stands now, because somebody pressed a button there."""
     if gate.check_id is not None:
-        text = gate_texts.render_check(gate, await _load_cost(services, gate), note, looked_at)
+        spent = await reservations.load_cost(services.database, gate.run_id)
+        text = gate_texts.render_check(gate, spent, note, looked_at)
         await services.host.update_check_run(gate.repository, gate.check_id, _build_check(gate, text))
 
 
-async def _load_cost(services: Services, gate: Gate) -> int:
-    """What its run cost so far, in micro-USD."""
-    return (await reservations.sum_run(services.database, gate.run_id)).amount
-
-
 async def _edit_comment(services: Services, gate: Gate, comment_id: int) -> None:
-    text = _render(services, gate, await _load_cost(services, gate))
+    text = _render(services, gate, await reservations.load_cost(services.database, gate.run_id))
     await services.host.edit_comment(gate.repository, comment_id, text)
 
 

@@ -8,10 +8,8 @@ from functools import partial
 import structlog
 
 from domain.errors import ForgeError, NotFound
-from domain.gates import Gate
 from domain.github.conversation import CommentEdit
 from domain.runs.run import RepositoryRef, Run, RunState, Trigger
-from domain.text.escaping import inline_code
 from domain.text.redaction import redact_outgoing
 from memory import reservations
 from memory.db.engine import Database
@@ -119,14 +117,9 @@ class IssueStatus:
         name = self.step_name(step)
         await post_progress_once(self.services, self.run, name, "comment", comment_id, edit, post_later)
 
-    async def show_waiting(self, gate: Gate, progress: Progress) -> None:
-        """Show in the comment which decision the run waits for."""
-        waits = f"**Waiting for a decision:** {inline_code(gate.name)}, asked in the comment below."
-        await self.show(f"waits for {gate.id}", f"{await self.render_progress(progress)}\n\n{waits}")
-
     async def render_progress(self, progress: Progress) -> str:
         """The text that says how far the run is."""
-        spent = await self.load_cost()
+        spent = await reservations.load_cost(self.services.database, self.run.id)
         if self.run.trigger is Trigger.plan:
             return plan_texts.render_progress([("Planning", progress.planning)], spent)
         return pull_request_texts.render_status(progress, spent)
@@ -147,16 +140,12 @@ class IssueStatus:
         if comment_id is None:
             return
         ended = await runs.get(self.services.database, run.id) or run
-        spent = await self.load_cost()
+        spent = await reservations.load_cost(self.services.database, run.id)
         if ended.state is RunState.failed:
             text = plan_texts.report_failure(ForgeError(ended.detail), run.id, spent=spent)
         else:
             text = plan_texts.report_stop(ended.reason, spent=spent)
         await self._edit(comment_id, await self._append_plan(text))
-
-    async def load_cost(self) -> int:
-        """The cost of the run so far, in micro-USD."""
-        return (await reservations.sum_run(self.services.database, self.run.id)).amount
 
     async def _append_plan(self, text: str) -> str:
         """The text with what people should know beside it, and the plan, unless another comment shows that."""

@@ -136,7 +136,7 @@ class ReviewGates:
             "review.first_time": pull_request.author_association in NEWCOMERS,
             "review.author": pull_request.author_login,
             "review.paths": review.changed,
-            "run.cost": (await reservations.sum_run(self._services.database, self._run.id)).amount / 1_000_000,
+            "run.cost": await reservations.load_cost(self._services.database, self._run.id) / 1_000_000,
             "run.trigger": self._run.trigger.value,
         }
 

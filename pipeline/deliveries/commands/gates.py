@@ -14,7 +14,6 @@ from memory import findings, gates
 from memory.repositories import budgets
 from memory.runs import runs
 from messages import automation as automation_texts
-from messages import commands as texts
 from messages import gate_answers
 from messages import recovery as recovery_texts
 from pipeline.automation import level
@@ -159,13 +158,7 @@ async def _continue(context: CommandContext, asked: Continue) -> GateReply:
     if stopped is not None:
         answer = GateAnswer(context.sender, Choice.approve, "", None, context.comment.written_at, named)
         return await decide_gate(context.services, context.guid, stopped, answer)
-    actor = await context.load_actor(asked=asked)
-    if actor is None:
-        return GateReply(texts.cannot_ask(context.sender.login))
-    refused = authorise(asked, actor.facts)
-    if refused is not None:
-        await context.record_refusal(refused)
-        return GateReply(texts.refuse(refused, context.sender.login))
+    await context.require_permission(asked)
     return await _extend_budget(context, named)
 
 

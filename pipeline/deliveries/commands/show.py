@@ -152,7 +152,7 @@ async def show_gate(context: CommandContext, asked: AboutGate) -> str:
     found = known[0] if name is None and len(known) == 1 else await find_gate(*context.here, name)
     if isinstance(found, str):
         return found
-    spent = (await reservations.sum_run(context.database, found.run_id)).amount
+    spent = await reservations.load_cost(context.database, found.run_id)
     shown = gate_texts.render_comment(found, spent, "").rstrip()
     if found.name != recovery_texts.NAME:
         return shown

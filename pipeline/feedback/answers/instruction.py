@@ -3,7 +3,7 @@
 from agents.replies import NamedCommand
 from agents.syntax.quotes import REVIEWER
 from domain.commands import Repeat, WrittenComment
-from domain.runs.run import Trigger
+from domain.runs.run import RepositoryRef, Trigger
 from domain.slash import LONGEST_WORDS, Mend, TakeBaseIn, TextCommand, WriteChangelog, WriteTests
 from domain.value import Value
 from domain.verbs import Verb
@@ -65,14 +65,21 @@ class RequestInWords(Value):
 
 async def admit_words(services: Services, request: RequestInWords) -> QueuedAnswer:
     """Admit what words ask for, as the command does, if they may ask at this moment; a reaction shows it."""
-    comment, instruction = request.comment, request.instruction
-    actor = await load_actor(services, comment.repository, comment.number, comment.sender, judges=False)
-    if authorise(instruction.asked, actor.facts) is not None:
+    instruction = request.instruction
+    actor = await load_permitted(services, instruction)
+    if actor is None:
         return QueuedAnswer(refused=texts.PERMISSION_LOST)
     queued = await admit_instruction(services, instruction, actor, request.key)
     if queued.run_id is not None:
-        await comments.show_seen(services, comment)
+        await comments.show_seen(services, request.comment)
     return queued
+
+
+async def load_permitted(services: Services, asked: Instruction) -> CommandActor | None:
+    """Who asks, if they may at this moment: those before it and the agents took their time (T-P15)."""
+    comment = asked.comment
+    actor = await load_actor(services, comment.repository, comment.number, comment.sender, judges=False)
+    return actor if authorise(asked.asked, actor.facts) is None else None
 
 
 async def admit_instruction(
@@ -91,20 +98,28 @@ async def admit_instruction(
     refused = await _find_refusal(services, instruction, actor)
     if refused:
         return QueuedAnswer(refused=refused)
+    where = (comment.repository, pull.head_sha, pull.base_ref)
+    return QueuedAnswer(run_id=await begin(services, instruction, asked_by, *where))
+
+
+async def begin(
+    services: Services, instruction: Instruction, asked_by: str, repository: RepositoryRef, head: str, base_ref: str
+) -> str:
+    """The id of the run that carries it out on a head, without more questions; see :func:`admit_instruction`."""
+    comment = instruction.comment
     candidate = Candidate(
         f"{asked_by}#{comment.number}",
-        comment.repository,
+        repository,
         comment.number,
-        pull.head_sha,
-        pull.head_sha,
+        head,
+        head,
         Trigger.instruction,
         Repeat.always,
-        base_ref=pull.base_ref,
+        base_ref=base_ref,
         check_name="",
         kept=(model_answers.INSTRUCTION, instruction.model_dump(mode="json")),
     )
-    run = await instructions.admit(services.database, candidate, comment.sender, services.clock.now())
-    return QueuedAnswer(run_id=run.id)
+    return (await instructions.admit(services.database, candidate, comment.sender, services.clock.now())).id
 
 
 async def _find_refusal(services: Services, instruction: Instruction, actor: CommandActor) -> str:

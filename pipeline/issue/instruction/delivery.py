@@ -15,10 +15,11 @@ from messages import updates as update_texts
 from messages.pull_request import explain_refused_push, forbids_merges, needs_workflows
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import fetch_commits
+from pipeline.feedback.answers.instruction import load_permitted
 from pipeline.gates.authorship import list_askers
 from pipeline.issue.instruction.draft_tests import TestedDraft
 from pipeline.issue.instruction.kept_commits import COMMIT, KeptCommit, find_commit
-from pipeline.issue.instruction.start import Start, may_still_ask
+from pipeline.issue.instruction.start import Start
 from pipeline.publishing import pull_requests
 from pipeline.publishing.instructions import COMMITTED, Instruction
 from pipeline.publishing.pull_requests import NotOpened, PushResult, find_signed
@@ -264,7 +265,7 @@ class Delivery:
 
     async def _choose(self) -> Way:
         services, run, live = self.context.services, self.context.run, self.start.pull_request
-        if not await may_still_ask(services, self.asked):
+        if await load_permitted(services, self.asked) is None:
             return Way(kind="nowhere")
         if live.is_from_fork(run.repository.id):
             return Way(kind="patch", why="Forge does not write to forks")

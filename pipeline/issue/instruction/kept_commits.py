@@ -4,20 +4,19 @@ from collections.abc import Sequence
 
 import structlog
 
-from domain.commands import Repeat
 from domain.errors import CodeAccessError, ForgeError
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
 from domain.value import Value
 from memory.db.engine import Database
 from memory.repositories import permits
 from memory.runs import instructions, model_answers, runs
-from memory.runs.runs import Candidate
 from messages import fixes as fix_texts
 from messages import instructions as texts
 from messages import updates
 from pipeline.checkout import find_base
 from pipeline.context import Services
 from pipeline.durable.queues import enqueue_instruction
+from pipeline.feedback.answers.instruction import begin
 from pipeline.issue.red_checks import load_red_checks
 from pipeline.publishing import comments
 from pipeline.publishing.instructions import Instruction, change_answer, load_instruction, load_instructions
@@ -96,19 +95,7 @@ async def look_again(services: Services, repository: RepositoryRef, number: int,
         await comments.answer_below(services, repository, number, f"{asked.key} still", text)
         return None
     again = asked.model_copy(update={"key": f"{asked.key} again", "attempt": asked.attempt + 1})
-    candidate = Candidate(
-        f"{again.key}#{number}",
-        repository,
-        number,
-        head,
-        head,
-        Trigger.instruction,
-        Repeat.always,
-        base_ref=run.base_ref,
-        check_name="",
-        kept=(model_answers.INSTRUCTION, again.model_dump(mode="json")),
-    )
-    return (await instructions.admit(services.database, candidate, again.comment.sender, services.clock.now())).id
+    return await begin(services, again, again.key, repository, head, run.base_ref)
 
 
 async def _find_author(

@@ -15,14 +15,13 @@ from messages import descriptions
 from messages import instructions as texts
 from pipeline.checkout import compare_with_base, fetch_commits, find_base
 from pipeline.context import Services
-from pipeline.gates.actor import load_actor
+from pipeline.feedback.answers.instruction import load_permitted
 from pipeline.gates.authorship import drop_own, is_trusted_app, list_writers
 from pipeline.issue.instruction.brief import Brief, write_brief
 from pipeline.issue.issue_input import IssueRunInput, list_top_level, load_conventions
 from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import load_start_configuration
-from safety.authorization import authorise
 from safety.eligibility import needs_ok
 from workspace.snapshot import Snapshot
 
@@ -62,29 +61,22 @@ class Start(Value):
         )
 
 
-async def may_still_ask(services: Services, asked: Instruction) -> bool:
-    """Whether they may at this moment: those before it and the agents took their time (T-P15)."""
-    comment = asked.comment
-    actor = await load_actor(services, comment.repository, comment.number, comment.sender, judges=False)
-    return authorise(asked.asked, actor.facts) is None
-
-
 async def find_obstacle(context: RunContext, asked: Instruction) -> str:
     """Why nothing is carried out now, as an answer; empty if it is."""
     services, run = context.services, context.run
-    if not await may_still_ask(services, asked):
+    actor = await load_permitted(services, asked)
+    if actor is None:
         return texts.PERMISSION_LOST
     paused_by = await permits.find_pauser(services.database, run.repository)
     if paused_by is not None:
         return command_texts.already_paused(paused_by)
-    live = await services.host.pull_request(run.repository, run.number)
-    if not live.is_open:
+    live = actor.pull_request
+    if live is None or not live.is_open:
         return command_texts.NOTHING_TO_REVIEW
     review = (await load_start_configuration(services, run)).configuration.review
     if not review.may_ask_model and asked.needs_model:
         return texts.CODE_KEPT
-    has_ok = await permits.has_ok(services.database, run.repository, run.number, live.head_sha)
-    if not has_ok and needs_ok(live, review, run.repository.id) is not None:
+    if not actor.has_ok and needs_ok(live, review, run.repository.id) is not None:
         return descriptions.refuse_without_ok(asked.asked.verb)
     return ""
 
