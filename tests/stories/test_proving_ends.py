@@ -84,7 +84,7 @@ async def test_a_workflow_that_never_ends_is_not_waited_for(story_with_model: St
     assert "did not end within six hours" in (check.summary or "")
     assert "Forge could not test it" in asked.status
     assert first_lines(story_with_model.answers(pull)) == snapshot(
-        ["There is no finding `F-AAAAAA` here. None is open: `/forge view` shows the last verdict."]
+        ["There is no finding `F-AAAAAA` here. None is open: `/forge view` shows the last…"]
     )
 
 

@@ -18,6 +18,7 @@ from agents.testing.earlier_tests.outcomes import (
     NEWER,
     NOT_LOADED,
     NOT_LOADED_BEFORE,
+    NOT_RUN,
     RENUMBERED,
     SKIPPED,
     CountedText,
@@ -453,7 +454,8 @@ class Collector:
         self.not_run += [*list_causes(NOT_LOADED_BEFORE, once.loading), *list_causes(NOT_LOADED, now)]
         skipped = [each for each in unknown if each.passed_before and _is(each.case, CaseOutcome.skipped)]
         flaky = [each for each in unknown if each.passed_before and each.case is not None and each not in skipped]
-        counted = ((SKIPPED, skipped), (FLAKY, flaky))
+        left = [each for each in unknown if each.passed_before and each.case is None and not self._loading]
+        counted = ((SKIPPED, skipped), (FLAKY, flaky), (NOT_RUN, left))
         self.not_run += [name_count(len(found), *texts) for texts, found in counted if found]
         red = [once.cases[each.id] for each in unknown if not each.passed_before and _is_bad(once.cases.get(each.id))]
         by_lack: defaultdict[str, list[TestCase]] = defaultdict(list)
@@ -485,10 +487,13 @@ async def confirm(
 
 
 def _give_example(cases: Sequence[TestCase]) -> str:
-    """The first test with why it fails. A message of one word tells nothing, as bats has them."""
-    first, said = cases[0], ":" if len(cases) == 1 else ", such as"
-    name, is_telling = _name_alone(first).replace("`", "'"), " " in first.message or not first.details
-    return f", where Forge runs tests{said} `{name}`: {find_cause(first.message if is_telling else first.details)}"
+    """A test with why it fails, if that was kept. A message of one word tells nothing, as bats has them."""
+    said = ":" if len(cases) == 1 else ", such as"
+    first = next((each for each in cases if each.message or each.details), cases[0])
+    text = first.message if " " in first.message or not first.details else first.details
+    why = find_cause(text) if text else "what they printed was too long to be kept"
+    name = _name_alone(first).replace("`", "'")
+    return f", where Forge runs tests{said} `{name}`: {why}"
 
 
 def _is_lost(found: TestEvidence) -> bool:

@@ -56,12 +56,23 @@ NEWER: CountedText = (
     "test is written for a newer PHPUnit at head, and that of here runs none of its file.",
     "tests are written for a newer PHPUnit at head, and that of here runs none of their files.",
 )
-NOT_LOADED = "{} cannot be loaded on the new code, and nothing that is named there was seen to be gone: {}"
-NOT_LOADED_BEFORE = "{} could not be run on the code of before: {}"
-_LACKING = (
-    "{} could not be run: {}. What tests need is installed by `commands.setup` in .github/forge.yml, which reaches a "
-    "registry with `commands.network: true`."
+NOT_RUN: CountedText = (
+    "test that passed before did not run on the new code: its run ended early, or it has another name there.",
+    "tests that passed before did not run on the new code: their run ended early, or they have other names there.",
 )
+_INSTALL = (
+    "What tests need is installed by `commands.setup` in .github/forge.yml, which reaches a registry with "
+    "`commands.network: true`."
+)
+NOT_LOADED = (
+    "{} cannot be loaded on the new code, and nothing that is named there was seen to be gone: {}",
+    (
+        f"{{}} cannot be loaded on the new code: {{}}, and the code of before did not need it. If the change does, its "
+        f"list of dependencies should name it. {_INSTALL}"
+    ),
+)
+"""With files and a cause; with files and what is missing."""
+NOT_LOADED_BEFORE = ("{} could not be run on the code of before: {}", f"{{}} could not be run: {{}}. {_INSTALL}")
 _ERROR = re.compile(r"error|exception|cannot|could not|undefined|not found|no such", re.IGNORECASE)
 _RAISED = re.compile(r"\n[ \t]+[^\n]+\n([\w.]+(?:Error|Exception)\b[^\n]*)\n(?:[^\s][^\n]*\n)*?([^\s][^\n]*)\s*\Z")
 """The end of a traceback whose error says more than one line: the last one often is what matters."""
@@ -313,7 +324,7 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
         return (EarlierOutcome.lost if is_hidden else EarlierOutcome.open), none
     difference = none
     if found.before is not None and found.after is not None:
-        difference = compare(found.before, found.after, line)
+        difference = compare(found.before, found.after, line, found.output)
     if found.gone and (fate in _NOT_RUN or found.is_named_gone):
         is_other = (
             found.before is not None and found.after is not None and not keeps_literals(found.before, found.after)
@@ -442,16 +453,16 @@ def sort_by_weight(tests: Sequence[EarlierTest]) -> list[EarlierTest]:
     return sorted(tests, key=lambda each: (_ORDER.index(each.outcome), each.path, each.line or 0, each.id))
 
 
-def list_causes(text: str, loading: Mapping[str, str]) -> list[str]:
+def list_causes(texts: tuple[str, str], loading: Mapping[str, str]) -> list[str]:
     """One line for each cause, however many files it keeps from being loaded.
 
-    :param text: with a place for the files and one for the cause.
+    :param texts: with a place for the files and one for the cause; the same for something that is missing.
     :param loading: path → what a file printed that could not be loaded.
     """
     causes: defaultdict[str, list[str]] = defaultdict(list)
     for path, output in loading.items():
         causes[find_cause(output)].append(path)
-    return [_explain_cause(text, paths, cause) for cause, paths in causes.items()]
+    return [_explain_cause(texts, paths, cause) for cause, paths in causes.items()]
 
 
 def find_cause(output: str) -> str:
@@ -469,8 +480,8 @@ def find_cause(output: str) -> str:
     return next(reversed(named or words), "no reason is given")[:200]
 
 
-def _explain_cause(text: str, paths: Sequence[str], cause: str) -> str:
+def _explain_cause(texts: tuple[str, str], paths: Sequence[str], cause: str) -> str:
     more = len(paths) - 1
     files = f"{paths[0]} and {more} {'more file' if more == 1 else 'more files'}" if more else paths[0]
     lack = find_lack(cause)
-    return _LACKING.format(files, lack) if lack else text.format(files, cause)
+    return texts[1].format(files, lack) if lack else texts[0].format(files, cause)

@@ -55,7 +55,7 @@ class BaseRunKeeper(Protocol):
 
 TOO_LONG = "`{}` took too long and was ended: name a faster command, or fewer tests in one file."
 _MOST_KEPT = 5_000  # cases of one run
-_NOT_BELIEVED = "`{}` ended with {}, although its report tells of no failure, so the report is not believed."
+_NOT_BELIEVED = "`{}` ended with {}, although its report tells of no failure, so Forge does not go by it."
 _LEAVES_REPORT = re.compile(r" (?:-o junit_|--(?:json|junit-xml|outputFile|reporter|test-reporter)\b)")
 _TIME_IS_UP = "Their time was up before all of them had run."
 _BY_FILE = frozenset({Framework.mocha})  # before version 8, no test is told with its file

@@ -154,10 +154,10 @@ def quote(version: Version, line: int | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in whole if _CHECK.search(_keep_code(each))))[-_QUOTED_CHECKS:]
 
 
-def compare(before: Version, after: Version, failing: int | None) -> Difference:
+def compare(before: Version, after: Version, failing: int | None, output: str = "") -> Difference:
     """How two versions of a test differ.
 
-    :param failing: the line at which the first fails now, from 1 within its file.
+    :param failing: the line at which the first fails now, from 1 within its file; :param output: what it printed.
     """
     old, new = _strip(before.lines), _strip(after.lines)
     at = None if failing is None else failing - before.test.start
@@ -171,10 +171,26 @@ def compare(before: Version, after: Version, failing: int | None) -> Difference:
     added_anywhere = [line for _, _, start, end in changes for line in new[start:end]]
     evades = evades_more([line for each in changes for line in old[each.start : each.end]], added_anywhere)
     is_less = evades or not added
-    shown_before = dict.fromkeys(_choose([whole_before[at] for at in removed]))
-    shown_now = dict.fromkeys(_choose([whole_now[at] for at in added]))
-    demanded, now = (tell_something([*each])[:_SHOWN] for each in (shown_before, shown_now))
+    shown_before = _drop_moved(_choose([whole_before[at] for at in removed], output), new)
+    shown_now = _drop_moved(_choose([whole_now[at] for at in added], output), old)
+    demanded, now = (
+        tuple(sorted(tell_something(each), key=lambda line: not _is_told(line, output))[:_SHOWN])
+        for each in (shown_before, shown_now)
+    )
     return Difference(demanded or _cut_check(old, removed), now or _cut_check(new, added), is_less)
+
+
+def _is_told(line: str, output: str) -> bool:
+    """Whether an output shows all values of a line, as it does those of the row of a table that fails."""
+    values = [found.strip("\"'") for found in _LITERAL.findall(line)]
+    return bool(values) and all(each in output for each in values)
+
+
+def _drop_moved(lines: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Each line once, without those that stand in the other version as well, but for their layout, if not all do."""
+    there = {"".join(line.split()) for line in others}
+    left = [line for line in dict.fromkeys(lines) if "".join(line.split()) not in there]
+    return left or [*dict.fromkeys(lines)]
 
 
 def _cut_check(lines: Sequence[str], at: Sequence[int]) -> tuple[str, ...]:
@@ -328,9 +344,12 @@ def _join_checks(lines: Sequence[str]) -> list[str]:
     return [whole[at] for at in range(len(lines))]
 
 
-def _choose(lines: Sequence[str]) -> list[str]:
-    """The lines that demand something, else all."""
-    return [line for line in lines if _CHECK.search(_keep_code(line))] or [line for line in lines if line]
+def _choose(lines: Sequence[str], output: str) -> list[str]:
+    """The lines that demand something, as a row of a table does that an output shows; else all."""
+    telling = [
+        line for line in lines if _CHECK.search(_keep_code(line)) or (line.endswith(",") and _is_told(line, output))
+    ]
+    return telling or [line for line in lines if line]
 
 
 def _measure(lines: Sequence[str]) -> _Strength:

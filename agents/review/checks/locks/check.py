@@ -43,7 +43,7 @@ _SAYS = {
     "hash-missing": "{packages} has no hash any more, so whatever is served under this name is installed. Let the "
     "package manager write the file anew",
     "other-host": "{packages} comes from {subject}, from which nothing in this file came before. Merge only if "
-    "that host is meant",
+    "it is meant",
     "other-index": "{subject} is a new place in which every package is looked for, so whoever serves it can serve any "
     "of them that has no hash. Merge only if it is meant",
     "other-package": "{packages} would be installed in the place of {subject}, which is another package. Merge only if "

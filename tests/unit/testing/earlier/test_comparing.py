@@ -102,10 +102,31 @@ def test_a_cause_is_no_frame(output: str, cause: str) -> None:
     assert find_cause(output) == cause
 
 
+def test_of_a_table_the_rows_that_fail_are_shown_and_not_what_only_moved() -> None:
+    rows = [
+        '{">1.1", "4.1.0", true},',
+        '{"= 2.0", "1.2.3", false},',
+        '{"<=1.1", "1.1.1", false},',
+        '{">0", "0.1", true},',
+    ]
+    new = ['{"<=1.1", "1.1.1", true},', '{"=2.0", "1.2.3", false},', '{">1.1", "4.1.0", true},', '{">2", "3", true},']
+    checks = ["if found != each.want {", "t.Errorf(each.name)"]
+    texts = ["\n".join(["func TestIt(t *testing.T) {", *each, *checks, "}"]) for each in (rows, new)]
+    before, after = (
+        list_versions("a_test.go", text, [TestText(name="TestIt", start=1, end=len(text.split("\n")))])[0]
+        for text in texts
+    )
+    difference = compare(before, after, None, 'Constraint "<=1.1" failing with "1.1.1"')
+    assert (difference.demanded[0], difference.now[0]) == (rows[2], new[0])
+    assert not {rows[0], rows[1]} & {*difference.demanded}
+    assert not {new[1], new[2]} & {*difference.now}
+
+
 def test_only_what_can_be_installed_has_that_as_its_remedy() -> None:
     [compiled] = list_causes(NOT_LOADED, {"a_test.go": "./a_test.go:3:2: undefined: Add"})
     [missing] = list_causes(NOT_LOADED, {"test_a.py": "ModuleNotFoundError: No module named 'yaml'"})
     assert ("commands.setup" in compiled, "commands.setup" in missing) == (False, True)
+    assert "`yaml` is missing where Forge runs tests, and the code of before did not need it" in missing
 
 
 def test_tests_of_which_the_same_is_said_are_one_row() -> None:
