@@ -159,8 +159,8 @@ ELSEWHERE = 0.1
 TAKEN_UP = 0.1
 """The confidence that a fixed finding gives back, at most what dismissals took on the same side."""
 FEWEST = 2
-"""The fewest people, and dismissals of distinct findings (for other folders: pull requests), before a rule loses
-confidence: one dismissal is about one finding, and one person's are one opinion."""
+"""The fewest people, and dismissals of distinct findings (for other folders: pull requests and folders), before a rule
+loses confidence: one dismissal is about one finding, one person's are one opinion, and one folder may be special."""
 DATA_LOSS = "model/data-loss"
 _DIGITS = 4  # avoids rounding errors in sums of tenths
 
@@ -184,8 +184,9 @@ def rate_confidence(finding: Finding, history: DismissalHistory) -> AdjustedConf
     dismissed = list_distinct(finding, history)
     where = parent_folder(finding.path)
     here = sum(parent_folder(past.path) == where for past in dismissed)
-    spread = len(dismissed) >= FEWEST and len({past.number for past in dismissed}) >= FEWEST
-    elsewhere = len(dismissed) - here if spread else 0
+    folders = {parent_folder(past.path) for past in dismissed}
+    is_spread = min(len(folders), len({past.number for past in dismissed})) >= FEWEST
+    elsewhere = len(dismissed) - here if is_spread else 0
     kept = [parent_folder(each.path) == where for each in history.taken_up if each.rule == finding.rule]
     kept_here, kept_elsewhere = sum(kept), len(kept) - sum(kept)
     of_rule = [past for past in history.dismissed if past.rule == finding.rule]

@@ -77,6 +77,7 @@ def _build_run(installation_id: int, repository_id: int, now: datetime, number: 
         "number": number // 4 + 1_000,
         "head_sha": f"{number:040x}",
         "base_sha": "b" * 40,
+        "base_ref": "main",
         "trigger": "pull_request",
         "attempt": 1,
         "fence": number,

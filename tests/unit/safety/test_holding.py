@@ -84,8 +84,13 @@ def by_one(count: int) -> list[FindingFeedback]:
     return [past(index) for index in range(count)]
 
 
-def elsewhere(count: int, numbers: Sequence[int] = (1, 2)) -> list[FindingFeedback]:
-    return [past(100 + index, "src/a.py", numbers[index % len(numbers)], by=index) for index in range(count)]
+def elsewhere(
+    count: int, numbers: Sequence[int] = (1, 2), folders: Sequence[str] = ("src", "lib")
+) -> list[FindingFeedback]:
+    return [
+        past(100 + index, f"{folders[index % len(folders)]}/a.py", numbers[index % len(numbers)], by=index)
+        for index in range(count)
+    ]
 
 
 def build_uptake(count: int, path: str = "docs/b.py") -> list[UptakeRecord]:
@@ -113,6 +118,7 @@ def build_uptake(count: int, path: str = "docs/b.py") -> list[UptakeRecord]:
         (0.95, elsewhere(7), [], 0.25, True),
         (0.95, elsewhere(6), [], 0.35, False),
         (0.95, elsewhere(9, [1]), [], 0.95, False),  # only one pull request
+        (0.95, elsewhere(9, folders=["src"]), [], 0.95, False),  # one folder may be special
         (0.4, elsewhere(1), [], 0.4, False),
         (0.95, [*here(3, 1), *elsewhere(1, [2])], [], 0.25, True),
         (0.95, [*here(3, 1), *elsewhere(1, [1])], [], 0.35, False),
