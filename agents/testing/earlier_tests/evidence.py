@@ -487,13 +487,12 @@ async def confirm(
 
 
 def _give_example(cases: Sequence[TestCase]) -> str:
-    """A test with why it fails, if that was kept. A message of one word tells nothing, as bats has them."""
+    """A test with why it fails, if any says so. A message of one word tells nothing, as bats has them."""
     said = ":" if len(cases) == 1 else ", such as"
     first = next((each for each in cases if each.message or each.details), cases[0])
     text = first.message if " " in first.message or not first.details else first.details
-    why = find_cause(text) if text else "what they printed was too long to be kept"
     name = _name_alone(first).replace("`", "'")
-    return f", where Forge runs tests{said} `{name}`: {why}"
+    return f", where Forge runs tests{said} `{name}`: {find_cause(text)}"
 
 
 def _is_lost(found: TestEvidence) -> bool:

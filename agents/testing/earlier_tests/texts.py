@@ -182,7 +182,7 @@ def compare(before: Version, after: Version, failing: int | None, output: str = 
 
 def _is_told(line: str, output: str) -> bool:
     """Whether an output shows all values of a line, as it does those of the row of a table that fails."""
-    values = [found.strip("\"'") for found in _LITERAL.findall(line)]
+    values = [value for found in _LITERAL.findall(line) if (value := found.strip("\"'"))]
     return bool(values) and all(each in output for each in values)
 
 
