@@ -88,8 +88,8 @@ def _explain_levels(review: Review) -> list[str]:
     if review.risk.level is RiskLevel.low:
         return []
     asked = (
-        f"No model read it. The risk alone makes the check wait for a person only where the points besides those for a "
-        f"change of behaviour reach {RISKY}; here they are {review.risk.score_of_facts}."
+        f"No model read it. Points besides those for changed behaviour: {review.risk.score_of_facts}; from {RISKY} on a "
+        "person is asked."
     )
     levels = "Medium is 25 to 49, high 50 to 74, critical more."
     has_failed = any(tool.problem for layer in review.layers if layer.layer is Layer.model for tool in layer.tools)
@@ -210,7 +210,7 @@ def render_locks(locks: Sequence[LockChange]) -> str:
 def _tell(lock: LockChange) -> str:
     if lock.is_new:
         return f"new, with {lock.count:,} package{'' if lock.count == 1 else 's'}."
-    told = ", ".join(map(_tell_move, lock.moves)) or "no version changed"
+    told = ", ".join(map(_tell_move, lock.moves)) or "no dependency has another version"
     more = f" and {lock.count - len(lock.moves):,} more" if lock.count > len(lock.moves) else ""
     hosts = f" For the first time from {', '.join(map(inline_code, lock.hosts))}." if lock.hosts else ""
     return f"{told}{more}.{hosts}"

@@ -47,9 +47,10 @@ def assess_impact(
 
 def _assess_file(file: TouchedFile, parsed: Mapping[str, Impact], calm: Collection[str]) -> Impact:
     names = {file.path, file.old_path or file.path}
-    if any(map(decides_about_runs, names)):
-        return Impact.behaviour
     found = parsed.get(file.path)
+    if any(map(decides_about_runs, names)):
+        is_surely_same = found is Impact.layout and file.path.endswith((".yml", ".yaml")) and len(names) == 1
+        return Impact.layout if is_surely_same else Impact.behaviour
     is_input = all(is_document(name) and is_test_data(name) for name in names)
     if is_input and not file.may_run and (found is not None or file.is_gone):
         return Impact.test

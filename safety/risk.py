@@ -116,7 +116,7 @@ _HARMLESS = {
 }
 _PROGRAM = "May change what the program does"
 _SETTINGS = "Changes what programs may obey, such as settings"
-_TEST = "Changes tests, which run with what CI may do"
+_TEST = "Changes tests, which CI runs"
 _COMMENT = "Only comments, docstrings and layout, which tools may read"
 _TEXT = "Text that people or tools may act on, such as a link, a command or terms"
 _MOVED = "Only moved, with the same content"

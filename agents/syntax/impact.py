@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from html import unescape
 from typing import Any
 
+import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -277,6 +278,8 @@ def _is_same_program(language: str, base: str, head: str, before: ParsedSource, 
         return False
     if language == "json":
         return not before.comments + after.comments and _read_json(base) == _read_json(head)
+    if language == "yaml":
+        return _read_yaml(base) == _read_yaml(head)
     if language == "python":
         return _read_python(base, is_bare=True) == _read_python(head, is_bare=True)
     return before.tree.signature == after.tree.signature and [*_list_lines(before.tree)] == [*_list_lines(after.tree)]
@@ -292,6 +295,16 @@ def _read_json(text: str) -> object:
     try:
         return repr(json.loads(text, object_pairs_hook=lambda pairs: pairs, parse_float=str, parse_int=str))
     except (ValueError, RecursionError):
+        return text
+
+
+def _read_yaml(text: str) -> object:
+    """:returns: what any parser meets in it, in its order: keys, values, anchors and tags; the text
+        itself if it is no YAML."""
+    try:
+        events = [{"kind": type(each), **vars(each)} for each in yaml.parse(text, Loader=yaml.SafeLoader)]
+        return [{name: said for name, said in each.items() if not name.endswith(("_mark", "_style"))} for each in events]
+    except (yaml.YAMLError, RecursionError):
         return text
 
 

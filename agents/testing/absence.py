@@ -25,13 +25,14 @@ class Absence:
     def __str__(self) -> str:
         """One sentence for people."""
         if self.name:
-            return f"`{self.name}` is not installed here."
+            need = "" if self.name in self.line else f", and `{self.line[:100]}` needs it"
+            return f"`{self.name}` is not installed here{need}."
         return f"`{_find_program(self.line)}` wants to download something, and there is no network here."
 
 
 WAY_OUT = (
-    "The repository installs it with `commands.setup` and `commands.network: true`, where the operator of Forge gives "
-    "the sandbox an address to install from (`FORGE_SANDBOX_PROXY`); or the operator installs it for the sandbox "
+    "The repository can install it with `commands.setup` and `commands.network: true`, where the operator of Forge "
+    "gives the sandbox an address to install from (`FORGE_SANDBOX_PROXY`); or the operator installs it for the sandbox "
     "(`FORGE_SANDBOX_TOOLS`; docs/install.md)."
 )
 """Who can mend an absence, and how; one sentence for people."""

@@ -85,7 +85,7 @@ The command goes through a shell, so any part that comes from outside can run ot
 | +6 | 1 finding of severity error |
 | +1 | 1 finding of severity warning |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it. The risk alone makes the check wait for a person only where the points besides those for a change of behaviour reach 18; here they are 7.
+Medium is 25 to 49, high 50 to 74, critical more. No model read it. Points besides those for changed behaviour: 7; from 18 on a person is asked.
 
 ### What ran
 
@@ -267,7 +267,7 @@ This changes protected files, for the reasons below. Approve if that is intended
 | +25 | Changes what programs may obey, such as settings: deploy/service.yml |
 | +1 | Touches the build or deployment of the software: deploy/service.yml |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it. The risk alone makes the check wait for a person only where the points besides those for a change of behaviour reach 18; here they are 1.
+Medium is 25 to 49, high 50 to 74, critical more. No model read it. Points besides those for changed behaviour: 1; from 18 on a person is asked.
 
 ### What ran
 
@@ -350,7 +350,7 @@ Thank you.
 | +25 | Changes what programs may obey, such as settings: deploy/service.yml |
 | +1 | Touches the build or deployment of the software: deploy/service.yml |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it. The risk alone makes the check wait for a person only where the points besides those for a change of behaviour reach 18; here they are 1.
+Medium is 25 to 49, high 50 to 74, critical more. No model read it. Points besides those for changed behaviour: 1; from 18 on a person is asked.
 
 ### What ran
 

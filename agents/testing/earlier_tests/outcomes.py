@@ -77,8 +77,11 @@ _ERROR = re.compile(r"error|exception|cannot|could not|undefined|not found|no su
 _RAISED = re.compile(r"\n[ \t]+[^\n]+\n([\w.]+(?:Error|Exception)\b[^\n]*)\n(?:[^\s][^\n]*\n)*?([^\s][^\n]*)\s*\Z")
 """The end of a traceback whose error says more than one line: the last one often is what matters."""
 _WORDS = re.compile(r"[^\W\d_]{2,}")
+_LINE_OF_PYTHON = re.compile(r'^[ \t]+File "[^\n]*\n(?:[ \t]+[^\n]*\n)+', re.MULTILINE)
+"""A frame of a traceback with the line of code it quotes, which may name an error."""
 _FRAME = re.compile(
-    r"\s*(?:at |File \"|from /|#\d+ |FAIL\t)|.*:\d+:in [`'][^']*'$|\s*[\w./\\-]+:\d+(?::\d+)?:?$|.*\(\S+:\d+:\d+\)$"
+    r"\s*(?:at |File \"|from /|#\d+ |FAIL\t|make(?:\[\d+\])?: )|.*:\d+:in [`'][^']*'$|\s*[\w./\\-]+:\d+(?::\d+)?:?$"
+    r"|.*\(\S+:\d+:\d+\)$"
 )
 
 
@@ -472,7 +475,8 @@ def find_cause(output: str) -> str:
     """
     if raised := _RAISED.search(output):
         return f"{raised[1]}: {raised[2]}"[:200]
-    lines = [line.removeprefix("E ") for line in output.split("\n") if line[:1] not in set("=!0123456789")]
+    told = _LINE_OF_PYTHON.sub("", output)
+    lines = [line.removeprefix("E ") for line in told.split("\n") if line[:1] not in set("=!0123456789")]
     lines = [line.strip() for line in lines if line.strip() and not _FRAME.match(line)]
     announced = [f"{line} {after}" if line.endswith(":") else line for line, after in pairwise([*lines, ""])]
     named = [line for line in announced if _ERROR.search(line)]

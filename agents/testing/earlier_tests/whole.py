@@ -9,7 +9,7 @@ from agents.testing.command_detection import detect
 from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.gone import GoneNames
 from agents.testing.earlier_tests.names import misfits_call
-from agents.testing.earlier_tests.outcomes import OUTPUT, SharedChange, cut_lines
+from agents.testing.earlier_tests.outcomes import OUTPUT, SharedChange, cut_lines, find_cause
 from agents.testing.earlier_tests.reading import Reader, list_shared_changes
 from agents.testing.earlier_tests.running import TOO_LONG, FileRunner, Sides, name_call
 from agents.testing.earlier_tests.texts import Version
@@ -30,7 +30,7 @@ _NO_RUNNER = "No runner that Forge knows takes"
 _NO_MODULE = "The code of before has no `go.mod`, without which Forge does not run"
 _LACKS_MODULE = "the code has no `go.mod`, without which Forge runs no test of Go"
 _LACKS_COMMAND = "it knows none here, and `commands.test` names nothing that runs any"
-_FAILED_BEFORE = "`{}` fails before the change, too, so it tells nothing of {}."
+_FAILED_BEFORE = "`{}` fails here on the code of before, so it tells nothing of {}; it printed: {}"
 _FLAKY = "`{}` failed and passed on the same code, so it tells nothing of {}."
 
 Build = Callable[[str], ProjectCommand | None]
@@ -83,7 +83,7 @@ class WholeCommand:
             return _say(first.why) if first.why else EarlierTests()
         old = await self._run(sides.old, before, 2)
         if old.why or not old.passed:
-            return _say(old.why or _FAILED_BEFORE.format(first.line, named))
+            return _say(old.why or _FAILED_BEFORE.format(first.line, named, find_cause(old.output)))
         if (await self._run(sides.tree, before)).passed:
             return _say(_FLAKY.format(first.line, named))
         return EarlierTests(tests=(await self._judge(first, unknown, now),))

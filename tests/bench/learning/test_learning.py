@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simulator.state import PullRequest, ReviewComment
+from simulator.state import ReviewComment
 from tests.bench.learning.replay import SEQUENCES, Change
 from tests.databases import create_database, drop_database
-from tests.stories.driver import Story, open_story
+from tests.stories.driver import open_story
 
 ON, OFF = "memory: {enabled: true}\n", "memory: {enabled: false}\n"
 
@@ -56,24 +56,22 @@ async def _replay(folder: Path, name: str, changes: Sequence[Change], settings: 
             await alice.push(repository, f"change-{number}", dict(change.files), base="main")
             pull = await alice.open_pull_request(repository, f"change-{number}")
             await told.settle()
-            wrong, right = _judge(told, pull, change)
-            raised.false.append(len(wrong))
-            raised.true.append(len(right))
-            for comment in wrong:  # two people in turn: one alone lowers no rule
-                await people[number % 2].reply(comment, "/forge dismiss that is how we do it in this folder")
-                await told.settle()
-                told.thread_answers(pull, comment)
+            comments = [(comment, *_judge(comment, change)) for comment in told.comments(pull)]
+            raised.false.append(sum(wrong for _, wrong, _ in comments))
+            raised.true.append(sum(right for _, _, right in comments))
+            for comment, _, right in comments:
+                if not right:  # two people in turn: one alone lowers no rule
+                    await people[number % 2].reply(comment, "/forge dismiss that is how we do it in this folder")
+                    await told.settle()
+                    told.thread_answers(pull, comment)
             told.questions(pull)
             told.clock.move(hours=2)
     drop_database(url)
     return raised
 
 
-def _judge(told: Story, pull: PullRequest, change: Change) -> tuple[list[ReviewComment], list[ReviewComment]]:
-    """The comments on findings that are wrong here, and those on findings that are right."""
-    wrong: list[ReviewComment] = []
-    right: list[ReviewComment] = []
-    for comment in told.comments(pull):
-        is_right = any(path == comment.path and rule in comment.body for rule, path in change.right)
-        (right if is_right else wrong).append(comment)
-    return wrong, right
+def _judge(comment: ReviewComment, change: Change) -> tuple[int, int]:
+    """In how many files what a comment tells is wrong, and in how many it is right: one can tell of several."""
+    told = [path for path in change.files if path == comment.path or path in comment.body]
+    right = sum(any(path == where and rule in comment.body for rule, where in change.right) for path in told)
+    return len(told) - right, right

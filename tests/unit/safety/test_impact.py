@@ -21,6 +21,7 @@ ERROR = RawFinding(
     layer=Layer.static,
 )
 
+WORKFLOW = ".github/workflows/ci.yml"
 READ = {"README.md": Impact.document}
 
 
@@ -61,6 +62,12 @@ def change(*touched: TouchedFile) -> Change:
 )
 def test_by_name(file: TouchedFile, impact: Impact) -> None:
     assert assess_impact([file], {}) == {file.path: impact}
+
+
+def test_layout_of_what_decides_about_runs_is_certain_only_of_yaml() -> None:
+    files = [touch(WORKFLOW), touch(".github/dependabot.yml", "docs/dependabot.yml"), touch("CODEOWNERS")]
+    found = assess_impact(files, {each.path: Impact.layout for each in files})
+    assert [*found.values()] == [Impact.layout, Impact.behaviour, Impact.behaviour]
 
 
 TEST_FILE = "tests/test_a.py"

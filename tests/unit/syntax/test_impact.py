@@ -20,6 +20,7 @@ HARMLESS = [
     ("a.c", "int f(void) { return 1; }\n", "/* only one */\nint f(void)   { return 1; }\n"),
     ("a.cs", "\ufeffclass A { int F() { return 1; } }", "\ufeffclass A  { int F() { return 1; } }\n"),
     ("a.yml", "a:  b\n# the old\n", "a: b\n# the new\n"),
+    ("a.yml", "a:\n- b: c\n  d: |\n    e\n", "a:\n  - b: c\n    d: |\n        e\n"),
     ("a.json", '{"a": 1}', '{\n  "a": 1\n}\n'),
     ("a.php", "<?php\na( 1);\n", "<?php\n# It is one.\na(1);\n"),
 ]
@@ -56,6 +57,9 @@ COMMENT = [
 ]
 
 BEHAVIOUR = [
+    ("a.yml", "a:\n  b: 1\nc: 2\n", "a:\n  b: 1\n  c: 2\n"),
+    ("a.yml", "a:\n  - b\n", "a:\n  b:\n"),
+    ("a.yml", "a: |\n  b\n   c\n", "a: |\n  b\n  c\n"),
     ("a.py", PYTHON, PYTHON.replace("def g():\n", 'def g():\n    """Two.\n\n    >>> g()\n    """\n')),
     ("a.py", 'def g():\n    """\n    >>> g()\n    1\n    """\n', 'def g():\n    """\n    >>> g()\n    2\n    """\n'),
     ("a.js", "let a = 1;\n", "/* eslint-disable all, eqeqeq, eval */\nlet a = 1;\n"),
@@ -142,7 +146,7 @@ BEHAVIOUR = [
     ("a.php", "<?php\n/** @Route('/a') */\nfunction f() {}\n", "<?php\n/** @Route('/b') */\nfunction f() {}\n"),
     ("a.sh", "cat <<EOF\n a\nEOF\n", "cat <<EOF\n  a\nEOF\n"),
     ("a.sh", "#!/bin/sh\nf\n", "#!/bin/bash\nf\n"),
-    ("a.yml", "a: |\n  b\n", "a: |\n   b\n"),
+    ("a.yml", "a: |2\n  b\n", "a: |2\n   b\n"),
     ("a.yml", "a:\n  b: 1\n  c: 2\n", "a:\n  b: 1\nc: 2\n"),
     ("conftest.py", None, "def pytest_collection_modifyitems(items):\n    items.clear()\n"),
     ("tests/test_hooks.py", None, "def load_tests(*_):\n    return None\n"),

@@ -145,7 +145,7 @@ async def test_a_check_that_is_not_installed_counts_only_where_it_is_configured(
 async def test_tests_whose_runner_is_not_there_were_not_run(tested: Tests) -> None:
     run = await tested(PASSES, {"a.py": ""}, test="nowhere-to-be-found --all")
     assert decide_verdict(run) is SuiteVerdict.not_run
-    assert run.not_run.startswith("`nowhere-to-be-found` is not installed here. The repository installs it with `comm")
+    assert run.not_run.startswith("`nowhere-to-be-found` is not installed here. The repository can install it with `")
     assert "FORGE_SANDBOX_PROXY" in run.not_run
     assert "FORGE_SANDBOX_TOOLS" in run.not_run
 
@@ -176,7 +176,7 @@ async def test_pip_installs_into_the_home_of_the_commands(tested: Tests) -> None
 async def test_a_set_up_without_a_network_says_so(tested: Tests) -> None:
     run = await tested(PASSES, {"a.py": ""}, setup="/usr/bin/python3 -m pip install no-such-package")
     assert decide_verdict(run) is SuiteVerdict.not_run
-    assert run.not_run.startswith("`no-such-package` is not installed here. The repository installs it with `comm")
+    assert run.not_run.startswith("`no-such-package` is not installed here. The repository can install it with `")
 
 
 async def test_an_end_without_the_report_is_no_success(tested: Tests) -> None:

@@ -592,7 +592,7 @@ OWN_WAYS: dict[str, tuple[Files, Changed, list[str], str]] = {
         {**_OWN, "tests/sums.sh": "false\n"},
         {"sums.sh": "add() { :; }\n", "tests/sums.sh": "true\n"},
         [],
-        "`make test` fails before the change, too, so it tells nothing of `tests/sums.sh`.",
+        "`make test` fails here on the code of before, so it tells nothing of `tests/sums.sh`; it printed: sh tests/sums.sh",
     ),
     "no module": (
         {"sums.go": "package sums\n", "sums_test.go": "package sums\n"},
