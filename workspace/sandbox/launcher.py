@@ -22,7 +22,11 @@ BOOT = "import sys; sys.path.append(sys.argv.pop(1)); from workspace.sandbox.lau
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt")
 """Folders of the distribution: programs and libraries, no data and no settings."""
-SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/ssl", "/etc/php")
+SYSTEM_FILES = (
+    *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/ssl", "/etc/php"),
+    *("/etc/maven/m2.conf", "/etc/maven/logging"),  # and not its settings, which may hold credentials
+    *(f"/etc/{name}" for name in os.listdir("/etc") if name.startswith("java-") and name.endswith("-openjdk")),
+)
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _TICK = 25

@@ -100,7 +100,8 @@ def test_what_could_not_run_is_named(status: int, line: str, output: str, lacks:
     assert absence is not None
     assert absence.name == lacks
     program = line.split()[0].removeprefix("./")
-    sentence = f"`{lacks}` is not installed here." if lacks else f"`{program}` wants to download something"
+    need = "" if lacks in line else f", and `{line}` needs it"
+    sentence = f"`{lacks}` is not installed here{need}." if lacks else f"`{program}` wants to download something"
     assert str(absence).startswith(sentence)
 
 
@@ -157,4 +158,4 @@ def test_a_configured_check_that_is_not_installed_accuses_nobody() -> None:
     tested = run(command(1, kind="lint", line="npm run lint", output=NPX.format("eslint")))
     [analysis] = classify_failures(tested, ())
     assert analysis.failure_class is FailureClass.environment
-    assert analysis.root_cause.endswith("`eslint` is not installed here.")
+    assert analysis.root_cause.endswith("`eslint` is not installed here, and `npm run lint` needs it.")
