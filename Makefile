@@ -6,8 +6,6 @@
 .PHONY: site pictures install-pages
 
 BIN := .venv/bin
-# pyright would otherwise ask the network for a newer version of itself
-export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # Tests start a hundred processes, and without it each would compile all of Forge anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -25,7 +23,7 @@ lint: install ## style, format, types, layers and structure
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m tests.structure
-	$(BIN)/pyright
+	$(BIN)/pyrefly check --summary=none
 
 # What a failed assertion compared is told where it is played alone; to prepare that takes each process ten seconds.
 PYTEST = $(BIN)/pytest -n 4 --dist worksteal --inline-snapshot=disable --assert=plain

@@ -111,7 +111,7 @@ class CredentialStore:
         except UnicodeDecodeError:
             lines = ["?"]
         try:
-            keys = [Fernet(line.replace("+", "-").replace("/", "_")) for line in lines]
+            keys: list[Fernet] = [Fernet(line.replace("+", "-").replace("/", "_")) for line in lines]
         except ValueError:
             keys = []
         if not keys:

@@ -42,7 +42,8 @@ class HeldPort:
 
     def take(self) -> Sequence[socket.socket]:
         """The sockets that were kept, once."""
-        taken, self._sockets, self.is_kept = self._sockets, [], False
+        taken, self.is_kept = self._sockets, False
+        self._sockets = []
         return taken
 
 

@@ -80,7 +80,7 @@ def _safe(value: object) -> object:
         return _redact(value)
     if isinstance(value, Mapping):
         return {_redact(str(key)): _safe(item) for key, item in cast("Mapping[object, object]", value).items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [_safe(item) for item in cast("list[object]", value)]
     return _redact(repr(value))
 

@@ -86,7 +86,7 @@ class _AccessEntry(Value):
     model_config = ConfigDict(extra="forbid")
 
     address: str = ""
-    secrets: dict[_Variable, str] = Field(default={}, max_length=50)
+    secrets: Annotated[dict[_Variable, str], Field(max_length=50)] = {}
 
 
 _ACCESSES: TypeAdapter[dict[str, dict[str, _AccessEntry]]] = TypeAdapter(dict[_Repository, dict[str, _AccessEntry]])

@@ -56,21 +56,25 @@ class Metrics:
         self._clock = clock or SystemClock()
         self._drawn: datetime | None = None
         self._registry = registry = CollectorRegistry()
-        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        gauge = partial(Gauge, registry=registry)
         histogram = partial(Histogram, registry=registry)
-        self._events = counter("forge_events", "Events stored in the ledger", ["type"])
+        self._events = Counter("forge_events", "Events stored in the ledger", ["type"], registry=registry)
         self._tools = histogram("forge_tool_seconds", "Time a check took", ["tool"])
-        self._deliveries = counter("forge_deliveries", "Webhook requests by answer", ["status", "outcome"])
-        self._reports = counter("forge_feedback_reports", "Reports of monitoring by answer", ["status"])
+        self._deliveries = Counter(
+            "forge_deliveries", "Webhook requests by answer", ["status", "outcome"], registry=registry
+        )
+        self._reports = Counter(
+            "forge_feedback_reports", "Reports of monitoring by answer", ["status"], registry=registry
+        )
         asked_again = "Missed deliveries GitHub was asked to send again"
-        self._redeliveries = counter("forge_redeliveries", asked_again, ["outcome"])
-        self._guards = counter("forge_guard_trips", "Guards that stopped a phase", ["guard"])
+        self._redeliveries = Counter("forge_redeliveries", asked_again, ["outcome"], registry=registry)
+        self._guards = Counter("forge_guard_trips", "Guards that stopped a phase", ["guard"], registry=registry)
         iterations = "Model calls of a run until it was completed"
         self._iterations = histogram("forge_run_iterations", iterations, buckets=_CALLS)
         answered = "Time until a person answered"
         self._responses = histogram("forge_gate_response_seconds", answered, ["gate"], buckets=_RESPONSE)
-        self._decisions = counter("forge_gate_decisions", "Gates by outcome", ["gate", "outcome"])
-        self._spend = counter("forge_spend_usd", "Settled cost of models", ["phase", "model"])
+        self._decisions = Counter("forge_gate_decisions", "Gates by outcome", ["gate", "outcome"], registry=registry)
+        self._spend = Counter("forge_spend_usd", "Settled cost of models", ["phase", "model"], registry=registry)
         self._breakers = gauge("forge_breakers", "Error-rate breakers of repositories by state", ["breaker", "state"])
         self._waiting = gauge("forge_gates_waiting", "Gates that wait for a person", ["gate"])
         self._levels = gauge("forge_ladder_levels", "Repositories by level, once it changed", ["level"])

@@ -7,7 +7,6 @@ they are, never written anew.
 
 import asyncio
 import base64
-import binascii
 import json
 import random
 from collections.abc import AsyncGenerator, Mapping
@@ -59,7 +58,7 @@ def parse_event(data: str) -> RelayedEvent | None:
         else:
             start, end = spans["body"]
             body = data[start:end].encode()
-    except (ValueError, KeyError, TypeError, RecursionError, binascii.Error):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return RelayedEvent(headers, body) if "x-github-event" in headers else None
 

@@ -365,7 +365,7 @@ def load_environment() -> Installation:
     :raises ConfigurationError: one line that names the first wrong setting.
     """
     try:
-        return Installation(_env_file=None)  # pyright: ignore[reportCallIssue]  # pydantic-settings takes it
+        return Installation(_env_file=None)  # pydantic-settings takes it
     except ValidationError as error:
         raise explain(error.errors()[0]) from None
 

@@ -188,7 +188,7 @@ def extract_terms(text: str) -> tuple[str, ...]:
     found: Counter[str] = Counter()
     for word in _WORD.findall(text[:READ]):
         if len(word) <= _LONGEST and not _HASH.fullmatch(word):
-            parts = _PART.findall(word) if word.isascii() else ()
+            parts: Sequence[str] = _PART.findall(word) if word.isascii() else ()
             found.update({part.lower() for part in (word, *parts)})
     telling = sorted(filter(_is_telling, found))
     telling.sort(key=lambda word: min(len(word), _TELLING) + min(found[word], _OFTEN), reverse=True)

@@ -4,6 +4,7 @@ import base64
 import hashlib
 from collections.abc import Collection
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 from ulid import ULID
@@ -16,7 +17,10 @@ class Value(BaseModel):
     and each that is built takes memory for as long as it runs.
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    if TYPE_CHECKING:  # code gives what a field says; that pydantic would convert more is for what comes from outside
+        model_config = ConfigDict(frozen=True, strict=True)
+    else:
+        model_config = ConfigDict(frozen=True, defer_build=True)
 
 
 def new_id() -> str:

@@ -88,7 +88,7 @@ class GitHubApp(GitHubConversation):
         page, following = await self._client.page_as_app("app/installations", purpose, {"per_page": 100})
         if not isinstance(page, list):
             raise bad_answer(purpose, "a page that is not a list")
-        found = parse_all(InstallationShown, page, purpose)  # pyright: ignore[reportUnknownArgumentType]
+        found = parse_all(InstallationShown, page, purpose)
         return [each for each in found if each.account is not None and each.suspended_at is None], following is not None
 
 
@@ -260,7 +260,7 @@ class GitHubDeliveries:
         page, following = await self._client.page_as_app(_LOG, purpose, query)
         if not isinstance(page, list):
             raise bad_answer(purpose, "a page that is not a list")
-        shown = parse_all(AttemptShown, page, purpose)  # pyright: ignore[reportUnknownArgumentType]
+        shown = parse_all(AttemptShown, page, purpose)
         return AttemptsPage(attempts=tuple(each.to_domain() for each in shown), following=_cursor(following, purpose))
 
     async def redeliver(self, attempt_id: int) -> None:

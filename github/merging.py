@@ -210,7 +210,7 @@ class GitHubMerging(GitHubConversation):
         if queue.is_queued:
             return NotMerged(obstacle=MergeObstacle.queued, said="It is in the merge queue already.")
         purpose = f"put {repository.full_name}#{number} into the merge queue"
-        asked: JsonValue = {"pull": queue.id, "head": head_sha}
+        asked = {"pull": queue.id, "head": head_sha}
         try:
             data = await self._client.graphql(repository, _ENQUEUE, asked, purpose, still or never_stop)
         except Unprocessable as error:

@@ -31,7 +31,7 @@ _SECONDS = 20.0
 @cache
 def load_manifest() -> Mapping[str, Any]:
     """What ``app.yml`` says of the App: its permissions, its events, and addresses of an example."""
-    return YAML(typ="safe").load(_FILE.read_text(encoding="utf-8"))  # pyright: ignore[reportUnknownMemberType]
+    return YAML(typ="safe").load(_FILE.read_text(encoding="utf-8"))
 
 
 def load_permissions() -> dict[str, str]:

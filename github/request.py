@@ -282,7 +282,7 @@ class Request(GitHubAPI):
             raise await self._to_graphql_error() from None
         if not isinstance(data, dict):
             raise bad_answer(self._purpose, "neither data nor errors")
-        return data  # pyright: ignore[reportUnknownVariableType]
+        return data
 
     async def sleep(self, seconds: float) -> None:
         await self._channel.sleep(seconds)

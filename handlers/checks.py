@@ -45,7 +45,7 @@ def handle_run(payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:
         return Ignored(reason="action_not_used")
     deployment = (check.external_id or "").partition(DEPLOYMENT_PREFIX)[2]
     gate = (check.external_id or "").partition(CHECK_ID_PREFIX)[2]
-    pressed = event.requested_action and event.requested_action.identifier
+    pressed = None if event.requested_action is None else event.requested_action.identifier
     if not (deployment or gate) and event.action == "requested_action" and pressed not in {None, "review"}:
         return Ignored(reason="unknown_button")  # which one it was GitHub may leave out, and these checks have one
     ignored = _ignore(event, check, app_id)

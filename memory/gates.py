@@ -10,7 +10,7 @@ from datetime import datetime
 from statistics import median
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Row, Select, bindparam, func, inspect, select, update
+from sqlalchemy import ColumnElement, Row, Select, bindparam, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.errors import Superseded
@@ -163,7 +163,7 @@ async def list_for_run(database: Database, run_id: str) -> Sequence[Gate]:
     return await database.run_in_transaction(lambda connection: list_within(connection, run_id))
 
 
-_SELECT_FOR_RUN = select(*inspect(GateRow).columns).where(GateRow.run_id == bindparam("run")).order_by(GateRow.id)
+_SELECT_FOR_RUN = select(GateRow.__table__).where(GateRow.run_id == bindparam("run")).order_by(GateRow.id)
 
 
 def list_within(connection: Connection, run_id: str) -> Sequence[Gate]:

@@ -186,5 +186,5 @@ def _on(arguments: str) -> str:
         return ""
     if not isinstance(given, dict):
         return ""
-    named: list[object] = [given[key] for key in _TELLING if key in given]  # pyright: ignore[reportUnknownVariableType]
+    named: list[object] = [given[key] for key in _TELLING if key in given]
     return " in ".join(" ".join(str(each).split()) for each in named)

@@ -360,4 +360,4 @@ def _describe_change(payload: Mapping[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -189,7 +189,7 @@ def _follow_base(world: World, pull: PullRequest, who: Account, before: str, aft
 def _announce_push(world: World, repository: Repository, who: Account, branch: str, before: str, after: str) -> None:
     created, deleted = before == NO_COMMIT, after == NO_COMMIT
     start = repository.git.branch(repository.default_branch) if created else before
-    new = [] if deleted or not start else repository.git.commits_between(start, after)
+    new: list[CommitInfo] = [] if deleted or not start else repository.git.commits_between(start, after)
     forced = not created and not deleted and not repository.git.is_ancestor(before, after)
     commits = [_push_commit(world, repository, commit) for commit in new[:PUSH_COMMITS]]
     head = None if deleted else _push_commit(world, repository, repository.git.commit(after))

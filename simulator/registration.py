@@ -71,7 +71,7 @@ class Registration:
             element("h2", "Permissions"),
             element("ul", granted),
             element("h2", "Events"),
-            element("p", ", ".join(manifest["default_events"])),
+            element("p", ", ".join(map(str, manifest["default_events"]))),
         ]
         return _answer(page(visit, "Create GitHub App", *shown), leads_to=str(manifest["redirect_url"]))
 

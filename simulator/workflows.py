@@ -300,7 +300,7 @@ def _read(repository: Repository, sha: str, path: str) -> _File | None:
     if text is None:
         return None
     try:
-        content: object = YAML(typ="safe").load(text)  # pyright: ignore[reportUnknownMemberType]
+        content: object = YAML(typ="safe").load(text)
     except YAMLError:
         content = None
     return _File(cast(Json, content) if isinstance(content, dict) else {}, path)
@@ -310,7 +310,7 @@ def _fill_in(declared: Mapping[str, Json], given: object) -> dict[str, str]:
     """The inputs with their defaults, or GitHub's refusal."""
     if not isinstance(given, dict):
         raise malformed("inputs is not an object.")
-    inputs = {str(name): str(value) for name, value in cast(dict[str, Any], given).items()}
+    inputs = {name: str(value) for name, value in cast(dict[str, Any], given).items()}
     if len(inputs) > MOST_INPUTS:
         raise malformed(f"No more than {MOST_INPUTS} properties are allowed; {len(inputs)} were supplied.")
     unknown = [name for name in inputs if name not in declared]

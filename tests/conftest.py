@@ -102,7 +102,11 @@ def logs() -> Iterator[None]:
     A command of the terminal sets up logging for its process, to a stream that is closed with its test. So does DBOS at
     its first start, and fails at the next one if its handler is still there.
     """
-    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
+
+    def make_logger(*_: object) -> structlog.PrintLogger:
+        return structlog.PrintLogger(sys.stderr)
+
+    structlog.configure(logger_factory=make_logger)
     yield
     structlog.reset_defaults()
     logging.getLogger("dbos").handlers.clear()

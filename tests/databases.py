@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, LiteralString
 from urllib.parse import urlsplit
 
 import psycopg
@@ -154,9 +154,9 @@ def _address(name: str) -> str:
     return _server().replace("/postgres?", f"/{name}?")
 
 
-def _administer(statement: str, *names: str) -> None:
+def _administer(statement: LiteralString, *names: str) -> None:
     with psycopg.connect(_server(), autocommit=True) as connection:
-        connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))  # pyright: ignore[reportArgumentType]
+        connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
 
 
 def _name(url: str) -> str:

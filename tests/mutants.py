@@ -16,9 +16,10 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.left_out import load_left_out
 from tests.selection import load_lines, load_seconds
@@ -27,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 _MOST = 24  # tests that are played of each kind, the quickest first
 _SECONDS = 300  # after which a fault is noticed because tests stand still
 _NO_COPY = shutil.ignore_patterns(".git", ".selection", ".venv", "__pycache__")
-_OTHERS: Mapping[type[ast.AST], type[ast.AST]] = {
+_OTHERS: Mapping[type[ast.AST], Callable[[], Any]] = {
     one: other
     for pair in (
         (ast.Eq, ast.NotEq),
@@ -87,11 +88,11 @@ def _list_faults(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """What can be replaced in a node, and by what."""
     match node:
         case ast.Compare(ops=[op]) if type(op) in _OTHERS:
-            yield node, ast.Compare(node.left, [_OTHERS[type(op)]()], node.comparators)  # pyright: ignore[reportArgumentType]
+            yield node, ast.Compare(node.left, [_OTHERS[type(op)]()], node.comparators)
         case ast.BoolOp():
-            yield node, ast.BoolOp(_OTHERS[type(node.op)](), node.values)  # pyright: ignore[reportArgumentType]
+            yield node, ast.BoolOp(_OTHERS[type(node.op)](), node.values)
         case ast.BinOp(op=ast.Add() | ast.Sub()):
-            yield node, ast.BinOp(node.left, _OTHERS[type(node.op)](), node.right)  # pyright: ignore[reportArgumentType]
+            yield node, ast.BinOp(node.left, _OTHERS[type(node.op)](), node.right)
         case ast.UnaryOp(op=ast.Not()):
             yield node, node.operand
         case ast.If() | ast.IfExp():

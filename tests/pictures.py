@@ -163,8 +163,8 @@ async def _take_part(browser: Browser, places: Mapping[str, str], part: Part, mo
     shown: Locator = page.locator(part.shows).first
     box = await shown.bounding_box()
     assert box is not None, f"{part.shows} is not on {page.url}"
-    clip = {**box, "height": min(box["height"], most)}
-    taken = await page.screenshot(clip=clip, full_page=True)  # pyright: ignore[reportArgumentType]
+    box["height"] = min(box["height"], most)
+    taken = await page.screenshot(clip=box, full_page=True)
     await context.close()
     return base64.b64encode(taken).decode()
 

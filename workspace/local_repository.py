@@ -108,7 +108,10 @@ async def open_local(path: Path, base: str | None, *, staged: bool = False) -> A
         if place.top is not None:
             settings = await _read_settings(theirs, path)
             uncommitted = _WorkingTree(git, place, place.top, Path(folder), settings)
-            tree, left_out = (await uncommitted.index(head), []) if staged else await uncommitted.tree(head)
+            if staged:
+                tree = await uncommitted.index(head)
+            else:
+                tree, left_out = await uncommitted.tree(head)
             if tree != await Objects(git).tree_of(head):
                 head = tree
         yield LocalRepository(git, merge_base, head, left_out, place.top, title)

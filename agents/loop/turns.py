@@ -125,7 +125,7 @@ def _turn(key: str, response: ModelResponse | Refusal | str, calls: tuple[ModelC
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
     uses = [part for part in response.parts if isinstance(part, ToolCallPart)]
     if response.finish_reason == "length":
-        uses = []  # the last call is cut off at an unknown place
+        uses.clear()  # the last call is cut off at an unknown place
     return Turn(key=key, text=text, uses=tuple(map(_use, uses)), calls=calls)
 
 

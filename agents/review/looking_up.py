@@ -63,7 +63,8 @@ class LookedUpFinding(ReportedFinding):
 class LookedUpReport(Report):
     """The report of a model that could look things up."""
 
-    findings: Annotated[list[LookedUpFinding], keep_valid(LookedUpFinding)]  # pyright: ignore[reportIncompatibleVariableOverride]
+    # pyrefly: ignore[bad-override]
+    findings: Annotated[list[LookedUpFinding], keep_valid(LookedUpFinding)]
 
 
 class ReviewAnswer(ModelAnswer):

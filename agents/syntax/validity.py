@@ -1,7 +1,7 @@
 """Finds where a program or a data file cannot be parsed, and which changes break one that could be."""
 
 # Both parsers of YAML come without types for their events.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyrefly: ignore-errors[unknown-variable-type]
 
 import ast
 import json
@@ -95,7 +95,7 @@ def _has_many_documents(text: str) -> bool:
         documents = [json.loads(line) for line in text.splitlines() if line.strip()]
     except ValueError:
         return False
-    return len(documents) > 1 and all(isinstance(each, dict | list) for each in documents)
+    return len(documents) > 1 and all(isinstance(each, (dict, list)) for each in documents)
 
 
 def _read_toml(text: str) -> SyntaxFault | None:

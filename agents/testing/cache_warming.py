@@ -67,5 +67,5 @@ class CacheWarmer:
                 async with asyncio.timeout(_SECONDS):
                     size = await work()
             log.info("dependencies.kept", **about, bytes=size.bytes, files=size.files)
-        except (ForgeError, NotCopied, OSError, TimeoutError) as error:
+        except (ForgeError, NotCopied, OSError) as error:
             log.warning("dependencies.not_kept", **about, reason=str(error) or "it took too long")

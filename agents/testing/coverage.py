@@ -87,7 +87,7 @@ def find_missing_tests(run: TestRun, changed: Sequence[str]) -> tuple[RequiredFi
         case SuiteVerdict.passed if run.diff_coverage is not None:
             found = list(_find_uncovered(run.diff_coverage, frozenset(sources)))
         case _:
-            found = []
+            return ()
     return tuple(found[:MAX_FILES])
 
 

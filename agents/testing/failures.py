@@ -265,7 +265,8 @@ def _names_one_of(never_send: Sequence[str], case: TestCase) -> bool:
     if not never_send:
         return False
     words = f"{case.id} {case.path or ''} {case.message} {case.details}"
-    names = (name.split("/") for name in set(_NAME.findall(words)))
+    found: set[str] = set(_NAME.findall(words))
+    names = (name.split("/") for name in found)
     return any(matches("/".join(parts[start:]), never_send) for parts in names for start in range(len(parts)))
 
 

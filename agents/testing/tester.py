@@ -57,7 +57,7 @@ from domain.runs.testing import (
 from domain.text.redaction import redact_outgoing
 from workspace.checkout import Checkout, check_out
 from workspace.mirror import Mirror
-from workspace.sandbox.sandbox import Output
+from workspace.sandbox.processes import Output
 from workspace.snapshot import Snapshot
 
 READING_SECONDS = 30.0
@@ -516,7 +516,7 @@ class _CheckoutRunner:
         """
         root, folder = str(self._checkout.code_inside / command.folder), command.folder
         runner = command_detection.find_runner(command, self._facts)
-        owned = [] if runner is None else [path for path in self._paths if runner.owns(path)]
+        owned = [path for path in self._paths if runner is not None and runner.owns(path)]
         paths = [drop_folder(path, folder) for path in owned]
         if command.report.file or not paths:
             return reports.RepositoryPlace(root, paths)

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Annotated
 
 import typer
+from pydantic import JsonValue
 
 from bot.cli import lookup
 from bot.cli.output import print_json, print_lines, print_table
@@ -67,7 +68,7 @@ def _list_metric(series: Series) -> Sequence[str]:
     )
 
 
-def to_json(found: Sequence[Series], now: datetime) -> list[dict[str, object]]:
+def to_json(found: Sequence[Series], now: datetime) -> list[JsonValue]:
     """The metrics for programs: one value per week, null without data."""
     return [
         {
@@ -114,7 +115,7 @@ def _list_detector(rule: str, record: DetectorRecord) -> Sequence[str]:
     return (rule, *map(str, numbers), "too often" if record.is_unreliable else "")
 
 
-def detectors_to_json(records: Mapping[str, DetectorRecord], listed: Sequence[FindingFeedback]) -> dict[str, object]:
+def detectors_to_json(records: Mapping[str, DetectorRecord], listed: Sequence[FindingFeedback]) -> dict[str, JsonValue]:
     """The same for programs."""
     return {
         "detectors": [
@@ -142,5 +143,6 @@ def detectors_to_json(records: Mapping[str, DetectorRecord], listed: Sequence[Fi
 
 def _describe(listed: FindingFeedback) -> str:
     where = listed.path if listed.scope is DismissalScope.file else "the whole repository"
-    text = f"{listed.rule} may pass in {where} until {listed.until:%Y-%m-%d}, by {listed.by}: {listed.reason}"
+    until = "" if listed.until is None else f" until {listed.until:%Y-%m-%d}"
+    text = f"{listed.rule} may pass in {where}{until}, by {listed.by}: {listed.reason}"
     return flatten_redacted(text)

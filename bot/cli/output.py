@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 
+from pydantic import JsonValue
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
@@ -51,12 +52,12 @@ def print_lines(*lines: str) -> None:
             console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
-def print_json(content: object) -> None:
+def print_json(content: JsonValue) -> None:
     """Print what programs read, without secrets; ASCII only, so it cannot control a terminal.
 
     :raises ForgeError: if it could not be written.
     """
-    told = json.dumps(PROCESS_REDACTOR.redact_values(content), indent=2)  # pyright: ignore[reportArgumentType]
+    told = json.dumps(PROCESS_REDACTOR.redact_values(content), indent=2)
     with output() as console:
         console.file.write(told + "\n")
 
@@ -93,7 +94,7 @@ def output() -> Generator[Console]:
     :raises ForgeError: if the output could not be written.
     :raises SystemExit: silently, if the reader has closed the pipe, as `head` does.
     """
-    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # Python's sign that it was closed
+    if sys.stdout is None:  # Python's sign that it was closed
         raise ForgeError("Standard output is closed, so nothing can be printed.")
     try:
         yield _Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDE)

@@ -1,7 +1,6 @@
 """Makes and reads the cookies of a sign-in and a session, and reads the forms that come from our own pages."""
 
 import base64
-import binascii
 import hashlib
 import hmac
 import json
@@ -75,7 +74,7 @@ class Cookies:
             return None
         try:
             return BegunSignIn(**json.loads(base64.urlsafe_b64decode(f"{content}==")))
-        except (ValueError, TypeError, binascii.Error):  # of another version of Forge
+        except (ValueError, TypeError):  # of another version of Forge
             return None
 
     def keep_session(self, response: web.Response, session_id: str) -> None:

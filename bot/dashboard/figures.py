@@ -239,7 +239,7 @@ def _load_pygal() -> Any:
 
     That adds a finder for its maps to all imports of the process, in a protocol that Python gave up.
     """
-    import pygal  # pyright: ignore[reportMissingTypeStubs]
+    import pygal
 
     sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, pygal.PluginImportFixer)]
     return pygal

@@ -198,7 +198,7 @@ def _load_templates() -> "Environment":
         "json": _show_json,
     }
     made.tests |= {"moment": lambda value: isinstance(value, datetime)}
-    made.globals.update({"root": ROOT, "age": describe_age})  # pyright: ignore[reportCallIssue, reportArgumentType]
+    made.globals.update({"root": ROOT, "age": describe_age})  # pyrefly: ignore[no-matching-overload]
     return made
 
 

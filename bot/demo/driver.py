@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
@@ -113,23 +113,23 @@ class DemoDriver:
         :param after: the number of the issue it is opened for.
         """
         return await self._wait_for(
-            lambda: next((each for each in repository.pulls() if each.number > after), None),
+            lambda: (each for each in repository.pulls() if each.number > after),
             "Forge did not open a pull request.",
         )
 
     async def wait_for_reply(self, said: Callable[[], Sequence[ReviewComment | IssueComment]]) -> str:
         """Wait for Forge's answer and show it."""
         answer = await self._wait_for(
-            lambda: next((each for each in said() if each.user is self.github.app.bot), None), "Forge did not answer."
+            lambda: (each for each in said() if each.user is self.github.app.bot), "Forge did not answer."
         )
         self.say(answer.user.login, strip_html(answer.body))
         return answer.body
 
-    async def _wait_for(self, find: Callable[[], T | None], missing: str) -> T:
+    async def _wait_for(self, find: Callable[[], Iterator[T]], missing: str) -> T:
         """:raises TimeoutError: nothing is found in time; says what is missing."""
         ended = time.monotonic() + self._patience
         while time.monotonic() < ended:
-            if (found := find()) is not None:
+            for found in find():
                 return found
             await asyncio.sleep(0.02)
         raise TimeoutError(missing)

@@ -129,8 +129,9 @@ async def _load_stored(settings: Installation) -> Sequence[Linter]:
 
 def _find_linters(values: Any) -> Iterator[Linter]:
     review = values.get("review")
-    listed = review.get("linters") if isinstance(review, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    for each in listed if isinstance(listed, list) else ():  # pyright: ignore[reportUnknownVariableType]
+    found = review.get("linters") if isinstance(review, dict) else None
+    listed: list[Any] = found if isinstance(found, list) else []
+    for each in listed:
         try:
             yield Linter.model_validate(each)
         except ValidationError:  # newer rules refuse it

@@ -146,9 +146,9 @@ def find_value(name: str, context: Context) -> Fact | None:
                 return None
             return value if abs(value) <= sys.float_info.max else None  # this excludes nan as well
         case ValueKind.texts:
-            if not isinstance(value, list | tuple):
+            if not isinstance(value, (list, tuple)):
                 return None
-            items: tuple[object, ...] = tuple(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            items: tuple[object, ...] = tuple(value)
             texts = tuple(str(item) for item in items if isinstance(item, str))
             return texts if len(texts) == len(items) else None
         case ValueKind.text | ValueKind.login:

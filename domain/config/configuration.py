@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
@@ -114,10 +114,9 @@ def _range(node: Schema) -> str:
         return "" if longest is None else f" of up to {longest} characters"
     low = node.get("minimum")
     above = node.get("exclusiveMinimum")
-    high = node.get("maximum")
-    if low is None and above is None:
-        return ""
-    return f" above {above:g} and up to {high:,}" if low is None else f" from {low:g} to {high:,}"
+    if low is not None:
+        return f" from {low:g} to {node['maximum']:,}"
+    return "" if above is None else f" above {above:g} and up to {node['maximum']:,}"
 
 
 def _examples(node: Schema) -> str:
@@ -141,10 +140,11 @@ def _child(node: Schema, step: str | int) -> Schema | None:
 def _strip_titles(node: Any) -> Any:
     """Drops the titles that pydantic derives from names."""
     if isinstance(node, list):
-        return [_strip_titles(item) for item in node]  # pyright: ignore[reportUnknownVariableType]
+        listed: list[Any] = node
+        return [_strip_titles(item) for item in listed]
     if not isinstance(node, dict):
         return node
-    items: dict[str, Any] = node  # pyright: ignore[reportUnknownVariableType]
+    items: dict[str, Any] = node
     return {
         key: _strip_titles(value) for key, value in items.items() if not (key == "title" and isinstance(value, str))
     }
@@ -281,12 +281,14 @@ class Configuration(Section):
     budgets: Budgets = Budgets()
     breakers: Breakers = Breakers()
     guards: Guards = Guards()
-    gates: dict[GateName, GateSettings] = Field(
-        default={},
-        max_length=50,
-        description="Gates of your own, by name. A built-in gate takes `timeout`, a higher `role`, and `escalate`.",
-        json_schema_extra={"additionalProperties": False},
-    )
+    gates: Annotated[
+        dict[GateName, GateSettings],
+        Field(
+            max_length=50,
+            description="Gates of your own, by name. A built-in gate takes `timeout`, a higher `role`, and `escalate`.",
+            json_schema_extra={"additionalProperties": False},
+        ),
+    ] = {}
     ladder: Ladder = Ladder()
     paths: ProjectPaths = ProjectPaths()
     labels: Labels = Labels()

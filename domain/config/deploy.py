@@ -257,12 +257,10 @@ class DeploySettings(Section):
 
     build: Build = Build()
     feedback: Feedback = Feedback()
-    environments: dict[EnvironmentName, Environment] = Field(
-        default={},
-        max_length=20,
-        description="Environments by name.",
-        json_schema_extra={"additionalProperties": False},
-    )
+    environments: Annotated[
+        dict[EnvironmentName, Environment],
+        Field(max_length=20, description="Environments by name.", json_schema_extra={"additionalProperties": False}),
+    ] = {}
 
     @cached_property
     def merge_environments(self) -> tuple[str, ...]:

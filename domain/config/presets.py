@@ -185,7 +185,7 @@ def apply_protections(configuration: Configuration, held: Values) -> Configurati
         into = cast(dict[str, JsonValue], values[section])
         known = into[key]
         both = list(dict.fromkeys([*known, *value])) if isinstance(known, list) and isinstance(value, list) else value
-        into[key] = cast(JsonValue, both[:_MOST] if isinstance(both, list) else both)
+        into[key] = both[:_MOST] if isinstance(both, list) else both
     return Configuration.model_validate(values)
 
 

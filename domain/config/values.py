@@ -43,7 +43,7 @@ def _check_glob(pattern: str) -> str:
 def _join_words(value: object) -> object:
     """A command as one line; quotes a list of words so that splitting gives them back."""
     if isinstance(value, list):
-        words: list[object] = value  # pyright: ignore[reportUnknownVariableType]
+        words: list[object] = value
         if not words or not all(isinstance(word, str) for word in words):
             raise ValueError("is not a list of words")
         if any(map(str.isspace, str(words[0]))):

@@ -156,7 +156,8 @@ def find_sick(verify: WatchSettings, measure: HealthBefore) -> Mapping[str, str]
     if verify.error_rate is not None and errors is not None and errors > verify.error_rate.unhealthy:
         found["error_rate"] = f"error_rate is {errors:.4g}"
     latency, usual = _median(measure.looks, "latency"), measure.well.get("latency")
-    if verify.latency is not None and usual and _compare(verify.latency, usual, latency) is Health.unhealthy:
+    is_slow = verify.latency is not None and usual and _compare(verify.latency, usual, latency) is Health.unhealthy
+    if latency is not None and is_slow:
         found["latency"] = f"latency is {latency:.4g}, and was {usual:.4g} when it was well"
     return found
 

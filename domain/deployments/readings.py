@@ -201,7 +201,7 @@ def _walk(value: JsonValue, path: str) -> JsonValue:
     """What a path leads to."""
     way = "$"
     for key, place, *quoted in _STEP.findall(path if path.startswith("$") else f".{path}"):
-        name = key or "".join(quoted)
+        name: str = key or "".join(quoted)
         way += f"[{place}]" if place else f".{name}"
         try:
             value = _items(value)[int(place)] if place else _members(value)[name]
@@ -244,6 +244,7 @@ def _result(answer: OutboundAnswer) -> Mapping[str, JsonValue]:
     except _NoFigure:
         document = None
     match document:
+        # pyrefly: ignore[not-callable]
         case {"status": "success", "data": {"resultType": str(), "result": _} as data} if _is_success(answer):
             return data
         case {"status": "error", "error": str(said)}:
@@ -262,8 +263,10 @@ def _sample(data: Mapping[str, JsonValue]) -> float:
             return _figure(text)
         case {"resultType": "vector", "result": []}:
             raise _NoFigure(_NO_SERIES)
+        # pyrefly: ignore[not-callable]
         case {"resultType": "vector", "result": [{"value": [_, str(text)]}]}:
             return _figure(text)
+        # pyrefly: ignore[not-callable]
         case {"resultType": "vector", "result": [{"histogram": _}]}:
             raise _NoFigure("The query gives a histogram, not a number.")
         case {"resultType": "vector", "result": [_, _, *_] as series}:

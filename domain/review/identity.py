@@ -342,7 +342,7 @@ class _Reader:
     """Puts tokens in lines, without line ends, commas and quotation marks that formatters choose."""
 
     is_python: bool
-    lines: list[list[str]] = field(default_factory=lambda: [[]])
+    lines: list[list[str]] = field(default_factory=lambda: [list[str]()])
     _open: list[_Bracket] = field(default_factory=list[_Bracket])
     _last: _Token = _START
     _before: _Token = _START

@@ -140,7 +140,7 @@ def shrink(delta: ChangeSet, earlier: ChangeSet) -> ChangeSet:
     :param earlier: the state that it changes.
     """
     known = {file.path for file in earlier.files}
-    bare = {"before": None, "old_mode": None}
+    bare: dict[str, None] = {"before": None, "old_mode": None}
     return ChangeSet(files=tuple(file.model_copy(update=bare) if file.path in known else file for file in delta.files))
 
 

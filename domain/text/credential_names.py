@@ -85,7 +85,7 @@ def _read_named(match: re.Match[str]) -> Credential | None:
         return None  # a list of names
     if match["space"] and not (_ALONE.match(before) or _OPTION.search(before) or _SETS.match(before)):
         return None  # prose
-    name = before[_IDENTIFIER.search(before).start() :] + match["name"]  # pyright: ignore[reportOptionalMemberAccess]
+    name = before[_IDENTIFIER.search(before).start() :] + match["name"]  # pyrefly: ignore[missing-attribute]  # at the end it always matches
     is_password_name = _PASSWORD_NAME.search(name) is not None
     if not is_password_name and not _KEY_NAME.search(name) and not _LONGER_NAME.search(name):
         return None

@@ -75,7 +75,8 @@ def choose_template(templates: Mapping[str, str], body: str) -> str:
 
 def split_sections(markdown: str) -> Sequence[DescribedSection]:
     """The sections of a text, beginning with what stands above the first heading, which may be nothing."""
-    sections, heading, lines = list[DescribedSection](), "", list[str]()
+    sections, heading = list[DescribedSection](), ""
+    lines: list[str] = []
     fence = ""
     is_hidden = False
     for line in markdown.replace("\r\n", "\n").split("\n"):
@@ -84,7 +85,8 @@ def split_sections(markdown: str) -> Sequence[DescribedSection]:
             fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
         if not fence and not is_hidden and _HEADING.fullmatch(line):
             sections.append(DescribedSection(heading, "\n".join(lines)))
-            heading, lines = line, []
+            heading = line
+            lines = []
         else:
             lines.append(line)
             is_hidden = not fence and (line.rfind("<!--") > line.rfind("-->") or (is_hidden and "-->" not in line))

@@ -184,7 +184,7 @@ def find_in_program(
 
     suspects = (*find_invisible(line), *find_alike(line, known), *unseen)
     found = [each for each in suspects if is_harmful(line, each, find_place(each.column), known)]
-    found += filter(None, [*_find_turned(line, places), find_false_host(line)])
+    found += filter(None, (*_find_turned(line, places), find_false_host(line)))
     return min(found, key=lambda each: each.column, default=None)
 
 

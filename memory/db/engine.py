@@ -191,7 +191,7 @@ def _prepare_sqlite(engine: Engine, busy_seconds: float) -> None:
     """
 
     @event.listens_for(engine, "connect")
-    def on_connect(connection: Any, _record: object) -> None:  # pyright: ignore[reportUnusedFunction]
+    def on_connect(connection: Any, _record: object) -> None:
         connection.isolation_level = "IMMEDIATE"
         cursor = connection.cursor()
         for pragma in (

@@ -73,7 +73,7 @@ class QueuedConnection(sqlite3.Connection):
     patience: float
     _mine = False
 
-    def cursor(self, factory: Any = None) -> sqlite3.Cursor:
+    def cursor(self, factory: Any = None) -> sqlite3.Cursor:  # pyrefly: ignore[bad-override]
         return super().cursor(factory or _Cursor)
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:

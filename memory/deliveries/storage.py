@@ -106,7 +106,7 @@ def note_queue_rows(queue: Callable[[Connection, str], object]) -> QueueRows:
 class _NotingConnection:
     """Stands in for a connection while DBOS queues work."""
 
-    dialect = None  # one that DBOS has prepared no SQL for, so that it shows its inserts instead
+    dialect: None = None  # one that DBOS has prepared no SQL for, so that it shows its inserts instead
 
     def __init__(self, noted: QueueRows) -> None:
         self._noted = noted

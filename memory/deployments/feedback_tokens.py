@@ -163,8 +163,7 @@ def take_turn(connection: Connection, key: str, now: datetime) -> ReportTurn:
 
 
 def _select(key: str) -> Select[Any]:
-    table = FeedbackTokenRow
-    return select(*table.__table__.columns).where(table.id == key)
+    return select(FeedbackTokenRow.__table__).where(FeedbackTokenRow.id == key)
 
 
 def _digest(token: str) -> str:

@@ -345,7 +345,7 @@ async def find_deployment_of_commit(
 
 
 def _select_row(*conditions: ColumnElement[bool]) -> Select[Any]:
-    return select(*ProblemRow.__table__.columns).where(*conditions)
+    return select(ProblemRow.__table__).where(*conditions)
 
 
 _COUNTED = (*ProductionProblem.model_fields.keys() - {"report"},)

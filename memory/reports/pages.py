@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from sqlalchemy import ColumnElement, bindparam, func, inspect, select
+from sqlalchemy import ColumnElement, bindparam, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import Event, EventType
@@ -247,10 +247,7 @@ async def find_repository(database: Database, owner: str, name: str) -> Reposito
 
 
 _LATEST = (
-    select(*inspect(RunRow).columns)
-    .where(RunRow.repository_id == bindparam("repository"))
-    .order_by(RunRow.id.desc())
-    .limit(1)
+    select(RunRow.__table__).where(RunRow.repository_id == bindparam("repository")).order_by(RunRow.id.desc()).limit(1)
 )
 """One look into an index for each repository; the maxima of a group would read all runs on SQLite."""
 
@@ -279,4 +276,5 @@ def _load_overviews(connection: Connection, repository_ids: Collection[int]) -> 
 
 def _find_latest(connection: Connection, repository_id: int) -> LatestRun | None:
     found = connection.execute(_LATEST, {"repository": repository_id}).mappings().one_or_none()
+    # pyrefly: ignore[bad-unpacking]  # the keys are names of columns
     return None if found is None else LatestRun(RunRow(**found).as_run(), found["created_at"])

@@ -20,6 +20,7 @@ from domain.events import EventType
 from domain.gates import GateState
 from domain.runs.run import RunState
 from domain.value import lowest_id_at
+from memory.call_facts import RESERVED
 from memory.db.engine import Database, TableRow, number_in
 from memory.db.tables.deliveries import (
     BranchPushRow,
@@ -56,7 +57,6 @@ from memory.db.tables.runs import (
     SpendRow,
     WorkCheckpointRow,
 )
-from memory.reservations import RESERVED
 from memory.runs.outbox import APPROVAL
 from safety.allowed_actions import Action
 from safety.eligibility import WINDOW
@@ -127,7 +127,7 @@ async def load_terms(database: Database, repository_ids: Sequence[int] | None = 
 
 def _parse_days(content: Mapping[str, Any]) -> int | None:
     section = content.get("audit")
-    return section.get("retention_days") if isinstance(section, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    return section.get("retention_days") if isinstance(section, dict) else None
 
 
 async def remove(database: Database, days: Mapping[int, int], now: datetime) -> dict[str, int]:

@@ -263,7 +263,7 @@ async def save_send_back(database: Database, run: Run, bounce: SendBack, count: 
     """
     async with database.transaction() as session:
         row = await session.scalar(_select_phase(run, Phase.implementation).with_for_update())
-        known = [] if row is None else _parse_send_backs(row)
+        known: Sequence[SendBack] = [] if row is None else _parse_send_backs(row)
         if len(known) > count:
             return
         output = {"bounces": [each.model_dump(mode="json") for each in (*known, bounce)]}

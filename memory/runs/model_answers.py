@@ -226,8 +226,9 @@ def to_iteration(question: str, value: dict[str, Any]) -> Iteration:
     if "uses" not in value:
         return Iteration(action=question, output=str(value.get("value") or ""), error=problem)
     used = (f"{use['tool']} {use['arguments']}" for use in value["uses"])
-    wrong = problem or "\n".join(value.get(_WRONG, ()))
-    return Iteration(value["text"], "\n".join(used), "\n".join(value.get(_RESULTS, ())), wrong)
+    wrong: Sequence[str] = value.get(_WRONG, ())
+    results: Sequence[str] = value.get(_RESULTS, ())
+    return Iteration(value["text"], "\n".join(used), "\n".join(results), problem or "\n".join(wrong))
 
 
 def _extract_turn(question: str, value: dict[str, Any]) -> dict[str, Any] | None:

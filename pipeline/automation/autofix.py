@@ -21,8 +21,8 @@ from pipeline.verdicts.update import update_verdict
 from safety.allowed_actions import Action, ActionDecision, allows
 from safety.autofix import apply_fixes, select_fixable
 from workspace.commits import CannotCommit
+from workspace.git import MEGABYTE
 from workspace.mirror import Mirror
-from workspace.objects import MEGABYTE
 from workspace.patches.tree import load_tree
 
 log = structlog.get_logger(__name__)

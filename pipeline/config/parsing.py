@@ -177,7 +177,7 @@ def _describe_wrong_value(place: Path, kind: str, error: dict[str, Any]) -> tupl
         return str(error["ctx"]["error"]), allowed, ""
     if kind in {"too_long", "too_short"}:
         bound = "at most" if kind == "too_long" else "at least"
-        return f"has {len(value) if isinstance(value, list | dict) else 0} entries", f"{bound} {_get_bound(error)}", ""
+        return f"has {len(value) if isinstance(value, (list, dict)) else 0} entries", f"{bound} {_get_bound(error)}", ""
     if kind == "bool_type" and isinstance(value, str) and value.casefold() in _OLD_BOOLEANS:
         return f"is `{value}`, which is text in YAML 1.2", allowed, ""
     if kind == "string_pattern_mismatch":

@@ -240,8 +240,10 @@ async def find_tests(services: Services, repository: RepositoryRef, number: int)
     Tests that a person asked for belong to the newest run.
     """
     newest = await runs.find_newest(services.database, repository.id, number)
-    heads = [] if newest is None else await test_check.list_open_tests(services, newest)
-    return OpenTests(run=newest, heads=tuple(heads)) if newest is not None and heads else None
+    if newest is None:
+        return None
+    heads = await test_check.list_open_tests(services, newest)
+    return OpenTests(run=newest, heads=tuple(heads)) if heads else None
 
 
 async def name_stopper(services: Services, tested: OpenTests, login: str) -> None:

@@ -146,7 +146,7 @@ class WorkflowJournal:
         return await self._once(kind_of(call), key, partial(call, *arguments))
 
     async def _once(self, kind: type[T], key: str, call: Callable[[], Awaitable[T]]) -> T:
-        adapter = _adapter(kind)
+        adapter: TypeAdapter[T] = _adapter(kind)
         answer = await self._services.durable(key, partial(_record, adapter, call))
         if "error" in answer:
             raise from_json(answer)

@@ -21,7 +21,7 @@ from pipeline.issue.head_examination import HeadTestResult
 from pipeline.issue.plan_approval import ask
 from pipeline.issue.status_comment import RunEnd
 from pipeline.run_context import RunContext, run_while_current
-from safety.gates import build_request
+from safety.gate_requests import build_request
 
 
 async def describe_recovery(

@@ -65,7 +65,7 @@ class StatusComment:
     async def show_waiting(self, gate: Gate) -> None:
         """Show which decision the run waits for. To be used within a step."""
         waits = f"**Waiting for a decision:** {inline_code(gate.name)}, asked in the comment below."
-        await self.show(f"waits for {gate.id}", f"{await self._render()}\n\n{waits}")
+        await self.show(f"waits for {gate.id}", f"{await self._render(self.progress)}\n\n{waits}")
 
     def mark_planned(self, planned: PlannedIssue) -> None:
         """The plan is approved, if it needs to be, and its implementation starts."""
@@ -74,7 +74,7 @@ class StatusComment:
 
     async def show_contract_holders(self, held: Sequence[HeldContract]) -> None:
         """Show which runs hold the contracts that this one waits for."""
-        text = await self._render(implementation=StepState.next)
+        text = await self._render(replace(self.progress, implementation=StepState.next))
         text = f"{text}\n\n{plan_texts.waits_for_contracts(held)}"
         step = f"waits for contracts {digest(*held)}"
         await self._context.journal.step("say what it waits for", self._context.status.show, step, text)
@@ -84,7 +84,7 @@ class StatusComment:
 
         :param waiting: for whom the run waits, if for people.
         """
-        text = await self._render(review=StepState.now, testing=StepState.next)
+        text = await self._render(replace(self.progress, review=StepState.now, testing=StepState.next))
         text = f"{text}\n\n{waiting}" if waiting else text
         await self._context.journal.step("say that it is reviewed", self.show, step, text)
 
@@ -101,13 +101,13 @@ class StatusComment:
 
     async def add_progress(self, ended: RunEnd) -> RunEnd:
         """The end of a run that did only a part, with its progress above."""
-        return replace(ended, text=f"{await self._render()}\n\n{ended.text}")
+        return replace(ended, text=f"{await self._render(self.progress)}\n\n{ended.text}")
 
     async def render_ready(self) -> str:
-        return await self._render(review=StepState.done, testing=StepState.done)
+        return await self._render(replace(self.progress, review=StepState.done, testing=StepState.done))
 
-    async def _render(self, **steps: StepState) -> str:
-        return await self._context.status.render_progress(replace(self.progress, **steps))
+    async def _render(self, progress: Progress) -> str:
+        return await self._context.status.render_progress(progress)
 
 
 async def is_end_shown(services: Services, run: Run) -> bool:

@@ -93,8 +93,8 @@ class Outcome:
 async def tell(services: Services, target_id: str, event_id: str, workflow_id: str) -> str:
     """Tell one target of one event, as a workflow; how it ended."""
     journal = WorkflowJournal(services, workflow_id)
-    while (outcome := await journal.step("tell", _attempt, services, target_id, event_id)).pause is not None:
-        await journal.pause(outcome.pause, outcome.said)
+    while (pause := (outcome := await journal.step("tell", _attempt, services, target_id, event_id)).pause) is not None:
+        await journal.pause(pause, outcome.said)
     return outcome.said
 
 

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from agents.llm.ask import ModelAnswer, ModelResult, Question, ask, choose_after
 from agents.llm.models import LanguageModel
 from agents.loop.loop import SKIPPED, Agent, Use
-from agents.loop.tools.tool import Tool
-from agents.loop.turns import Assignment, CompletedTurn, Result, Turn, digest_turn, take_turn
+from agents.loop.tools.tool import Result, Tool
+from agents.loop.turns import Assignment, CompletedTurn, Turn, digest_turn, take_turn
 from agents.reflection import PromptContext
 from domain.config.configuration import Configuration
 from domain.gates import GateState
@@ -274,4 +274,4 @@ def _redact(answer: P) -> P:
     value = answer.model_dump(mode="json")
     kept = {name: value.pop(name) for name in answer.NO_WORDS}
     redacted = {name: PROCESS_REDACTOR.redact_values(each) for name, each in value.items()}
-    return type(answer).model_validate(redacted | kept)
+    return answer.model_validate(redacted | kept)

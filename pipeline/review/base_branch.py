@@ -79,7 +79,7 @@ def leave_to_base(checked: CheckedChange, already: tuple[str, ...]) -> CheckedCh
     paths = dict.fromkeys(each.path for each in left)
     told = [f"Findings in {', '.join(paths)} are left out: the base branch has that exactly so."] if left else []
     layers = [
-        each.model_copy(update={"note": " ".join(filter(None, [each.note, *told])) or None})
+        each.model_copy(update={"note": " ".join(filter(None, (each.note, *told))) or None})
         if any(finding.layer is each.layer for finding in left)
         else each
         for each in checked.layers

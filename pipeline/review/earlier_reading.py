@@ -58,8 +58,7 @@ async def load_earlier_findings(
 ) -> EarlierFindings:
     """The model's findings of the last review, also dismissed ones."""
     last = await _find_last(services, run)
-    known = [] if last is None else _filter_model_findings(last)
-    if last is None or not known:
+    if last is None or not (known := _filter_model_findings(last)):
         return EarlierFindings(findings=())
     since = await _load_changes_since(services, run, last, checked)
     if since is None:

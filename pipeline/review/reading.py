@@ -82,7 +82,7 @@ class ModelReading(ABC):
             second = await self.ask(assessed.second, Verdicts)
             self.answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
-            unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
+            unchecked = [each for each in assessed.candidates if second.value is None and each not in kept]
         kept = weigh_claims((*assessed.settled, *kept))
         plan = prepared.plan.model_copy(update={"related": (*prepared.plan.related, *assessed.evidence)})
         proved = await self.prove(plan, assessed.candidates, kept)

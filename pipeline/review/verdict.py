@@ -105,7 +105,7 @@ class ReviewVerdict:
         review = await self._get_review()
         remarks, earlier = await choose_remarks(services, run, review, settings)
         is_silent = bool(review.unposted) or settings.configuration.review.dry_run
-        inline = [] if is_silent else [finding for remark in remarks for finding in remark]
+        inline = [finding for remark in remarks for finding in remark if not is_silent]
         commented = {finding.id for finding in inline}.union(earlier)
         bare = [finding for finding in review.findings if finding.id not in commented]
         text = await render_verdict(services, run, review, settings, inline, len(earlier))

@@ -7,7 +7,7 @@ of DBOS that starts a thread for each queue is replaced by :class:`QueueAlarms`,
 queue another kind of event to wait for; what that worker does with a queue stays DBOS's.
 """
 
-# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
+# pyrefly: ignore-errors[protected-access]
 
 import asyncio
 import threading
@@ -266,9 +266,9 @@ class QueueAlarms:
         for alarm in self._alarms.values():
             alarm.ring()
 
-    def _keep_queues(self, stop: threading.Event, dbos: DBOS) -> None:
+    def _keep_queues(self, stop_event: threading.Event, dbos: DBOS) -> None:
         """Run a worker for each queue until the end; DBOS calls this in a thread of its own."""
-        queues = self._load_queues(stop, dbos)
+        queues = self._load_queues(stop_event, dbos)
         workers: list[threading.Thread] = []
         for queue in queues:
             alarm = QueueAlarm(
@@ -280,7 +280,7 @@ class QueueAlarms:
             )
             thread.start()
             workers.append(thread)
-        stop.wait()
+        stop_event.wait()
         for alarm in self._alarms.values():
             alarm.set()
         for thread in workers:
@@ -296,5 +296,5 @@ class QueueAlarms:
         return []
 
 
-def _do_nothing(_stop: threading.Event, _dbos: DBOS) -> None:
+def _do_nothing(stop_event: threading.Event, dbos: DBOS) -> None:
     """In place of DBOS's thread for workflows with delays and time-outs."""

@@ -139,7 +139,7 @@ class _Writer(HTMLParser):
 def _start(tag: str, given: dict[str, str | None]) -> str:
     kept = {name: given[name] or True for name in _ATTRIBUTES.get(tag, ()) if name in given}
     if tag == "a":
-        kept |= _target(str(given.get("href") or ""))
+        kept |= _target(given.get("href") or "")
     if tag in ("td", "th") and _ALIGNMENT.fullmatch(given.get("style") or ""):
         kept["style"] = given["style"] or ""
     return element(tag, **kept).text.removesuffix(f"</{tag}>")

@@ -173,8 +173,7 @@ def list_own_installations(call: Call) -> Answer:
 def list_own_repositories(call: Call) -> Answer:
     person = _person(call)
     installation = call.world.installations.get(call.number("id"))
-    given = [] if installation is None else _list_given(call, installation, person)
-    if installation is None or not given:
+    if installation is None or not (given := _list_given(call, installation, person)):
         raise not_found()
     if installation.suspended_at is not None:
         raise Refusal(403, "This installation has been suspended")

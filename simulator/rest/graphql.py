@@ -56,7 +56,8 @@ class Node:
         if asked.name not in self.fields:
             raise QueryError(f"Field '{asked.name}' doesn't exist on type '{self.type_name}'")
         value = self.fields[asked.name]
-        return _render_value(value(asked) if callable(value) else value, asked)
+        answer: Value = value(asked) if callable(value) else value
+        return _render_value(answer, asked)
 
 
 def _render_value(value: Value, asked: Field) -> Any:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import Engine, event, insert, select, text
@@ -25,7 +25,6 @@ from memory.db.tables.runs import EventRow, PullRequestRow, RunRow, SpendRow
 from memory.reservations import PhaseBudget
 from memory.runs import model_answers
 from pipeline.context import Services
-from pipeline.durable.journal import WorkflowJournal
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.run_context import RunContext
 from tests.databases import Backend, create_database, drop_database
@@ -51,7 +50,7 @@ async def test_checks_of_an_iteration(backend: Backend, tmp_path: Path) -> None:
     database = Database(url)
     run = await _fill(database)
     services = _Only(database)
-    journal = cast(WorkflowJournal, None)  # nothing is asked but the limits
+    journal = cast(Any, None)  # nothing is asked but the limits
     guarded = BudgetedCalls(RunContext(services, run, journal), Phase.review, Configuration()).budget
     money = PhaseBudget(database, run, Phase.review, PLENTY, SystemClock())
     reserved: list[Reservation] = []

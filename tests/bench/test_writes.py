@@ -29,7 +29,7 @@ from tests.stories.driver import NO_MODEL, SECRET, Story, run_forge
 from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW
 
 APP = "import os\n\n\ndef home() -> str:\n    return os.environ['HOME']\n"
-SAME = {"app.py": APP.replace("'HOME'", "'USER'")}
+SAME: dict[str, str] = {"app.py": APP.replace("'HOME'", "'USER'")}
 BROKEN = {"app.py": APP + "\n\ndef pay():\n    return subprocess.call(amount, shell=True)\n"}
 AT_ONCE = 20
 GREEN_BAR, VERDICT_BAR, LAST_BAR = 0.7, 2.0, 30.0

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import json
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -156,7 +156,7 @@ def _watch_models(model: ScriptedModel, orders: Orders) -> Models:
 
 def _watch_checkpoints(orders: Orders) -> None:
     """Checkpoints follow each other at once, and report: while the agent is paused, and before and after each write."""
-    work_keeper._GAP_S, work_keeper._LOOK_S = 0.2, 0.1  # pyright: ignore[reportPrivateUsage]
+    work_keeper._GAP_S, work_keeper._LOOK_S = 0.2, 0.1
     work_checkpoints.add = _watch_write("checkpoint", work_checkpoints.add, orders)
     work_checkpoints.roll_back = _watch_write("roll-back", work_checkpoints.roll_back, orders)
     pause = ProgramControl.pause
@@ -167,10 +167,12 @@ def _watch_checkpoints(orders: Orders) -> None:
             await orders.reach("checkpoint", "paused")
             yield paused_seconds
 
-    ProgramControl.pause = watched
+    ProgramControl.pause = watched  # pyrefly: ignore[method-assign]
 
 
-def _watch_write(what: str, write: Callable[P, Awaitable[T]], orders: Orders) -> Callable[P, Awaitable[T]]:
+def _watch_write(
+    what: str, write: Callable[P, Coroutine[Any, Any, T]], orders: Orders
+) -> Callable[P, Coroutine[Any, Any, T]]:
     async def watched(*arguments: P.args, **named: P.kwargs) -> T:
         await orders.reach(what, "before")
         done = await write(*arguments, **named)

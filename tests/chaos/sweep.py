@@ -66,6 +66,7 @@ class Sweep:
         self._scene = SCENES[scene]
         self.result = Result()
         self.points: Sequence[Point] = ()
+        self._expected: dict[str, Any] = {}
 
     async def rehearse(self) -> Sequence[Point]:
         """Play it undisturbed; the points it passes."""

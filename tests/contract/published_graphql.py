@@ -32,7 +32,7 @@ from graphql import (
     UnionTypeDefinitionNode,
     Visitor,
     build_schema,
-    execute_sync,  # pyright: ignore[reportUnknownVariableType]
+    execute_sync,
     parse,
     print_ast,
     specified_scalar_types,

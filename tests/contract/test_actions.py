@@ -7,6 +7,7 @@ import pytest
 
 from domain.errors import Forbidden, NotFound, RateLimited, Unavailable
 from domain.github.checks import Job, WorkflowRun
+from simulator.errors import Kind
 from simulator.state import WorkflowRun as SimulatedRun
 from tests.contract.stage import Stage
 
@@ -188,9 +189,9 @@ async def test_a_renamed_repository_is_followed_with_the_token(stage: Stage) -> 
 
 
 @pytest.mark.parametrize(("kind", "status"), [("before", 503), ("before", 403), ("reset", 0)])
-async def test_another_address_is_asked_for_where_the_first_failed(stage: Stage, kind: str, status: int) -> None:
+async def test_another_address_is_asked_for_where_the_first_failed(stage: Stage, kind: Kind, status: int) -> None:
     run = _ran(stage)
-    fault = stage.sim.faults.add(kind=kind, path="^/storage/", status=status)  # pyright: ignore[reportArgumentType]
+    fault = stage.sim.faults.add(kind=kind, path="^/storage/", status=status)
     assert await _log(stage, run) == "1 failed\n"
     assert len(set(_list_fetches(stage))) == 2
     fault.times = None

@@ -12,6 +12,7 @@ from domain.github.pull_requests import DraftReview, InlineComment
 from domain.review.review import Conclusion
 from safety.github_limits import look_on
 from simulator import branch_protection
+from simulator.errors import Kind
 from tests.contract.stage import CODE, Stage
 
 MARKER = "<!-- forge:run-1:0123abcd -->"
@@ -101,10 +102,9 @@ async def test_a_check_run_from_its_first_sign_to_its_end(stage: Stage) -> None:
 
 @pytest.mark.parametrize("kind", ["before", "after", "reset"])
 @pytest.mark.parametrize("lost", [0, 1, 2])
-async def test_whatever_request_is_lost_no_annotation_is_doubled(stage: Stage, kind: str, lost: int) -> None:
+async def test_whatever_request_is_lost_no_annotation_is_doubled(stage: Stage, kind: Kind, lost: int) -> None:
     check = _check(stage.head, annotations=120)
-    fault = {"before": "before", "after": "after", "reset": "reset"}
-    stage.sim.faults.add(kind=fault[kind], path="/check-runs", skip=lost)  # pyright: ignore[reportArgumentType]
+    stage.sim.faults.add(kind=kind, path="/check-runs", skip=lost)
     with pytest.raises(Unavailable):
         await stage.host.create_check_run(stage.repository, check)
     found = await stage.host.find_check_run(stage.repository, stage.head, "run-1")

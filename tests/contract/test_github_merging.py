@@ -13,6 +13,7 @@ from domain.github.pull_requests import (
     ReportedCheck,
     RequiredCheck,
 )
+from simulator.errors import Kind
 from simulator.pull_requests import open_pull
 from simulator.webhooks import Actor
 from tests.contract.stage import CODE, Stage
@@ -117,8 +118,8 @@ async def test_a_merge_tells_its_commit_and_may_be_repeated(stage: Stage) -> Non
 
 
 @pytest.mark.parametrize("kind", ["after", "reset"])
-async def test_a_merge_whose_answer_was_lost_is_found(stage: Stage, kind: str) -> None:
-    stage.sim.faults.add(kind=kind, path="/merge")  # pyright: ignore[reportArgumentType]
+async def test_a_merge_whose_answer_was_lost_is_found(stage: Stage, kind: Kind) -> None:
+    stage.sim.faults.add(kind=kind, path="/merge")
     with pytest.raises(Unavailable):
         await _merge(stage)
     assert await _merge(stage) == Merged(sha=_main(stage))

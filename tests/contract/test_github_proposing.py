@@ -5,7 +5,7 @@ import pytest
 from domain.errors import Forbidden, NotFound, Unavailable, Unprocessable
 from domain.github.conversation import CommentEdit
 from domain.github.pull_requests import Branch, PullRequest
-from simulator.errors import Moment, RequestInfo
+from simulator.errors import Kind, Moment, RequestInfo
 from tests.contract.stage import Stage
 
 BRANCH = "forge/issue-2"
@@ -81,9 +81,9 @@ async def test_where_there_are_no_drafts_it_is_a_plain_one(stage: Stage) -> None
 
 
 @pytest.mark.parametrize("kind", ["after", "reset"])
-async def test_a_pull_request_whose_answer_was_lost_is_found_not_repeated(stage: Stage, kind: str) -> None:
+async def test_a_pull_request_whose_answer_was_lost_is_found_not_repeated(stage: Stage, kind: Kind) -> None:
     await _push_branch(stage)
-    stage.sim.faults.add(kind=kind, method="POST", path="/pulls$")  # pyright: ignore[reportArgumentType]
+    stage.sim.faults.add(kind=kind, method="POST", path="/pulls$")
     with pytest.raises(Unavailable):
         await _propose(stage)
     found = await stage.host.find_pull_request(stage.repository, BRANCH)

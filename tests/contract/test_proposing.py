@@ -21,6 +21,7 @@ from messages.pull_request import UNSIGNED, explain_refused_push, push_refused
 from pipeline.context import Services
 from pipeline.issue.pull_request import MAX_NAMES, BranchPusher, NotProposed
 from pipeline.publishing.pull_requests import PushResult, find_signed
+from simulator.errors import Kind
 from tests.contract.stage import Stage
 from tests.databases import create_database
 from workspace.mirror import Mirror, Mirrors
@@ -173,9 +174,9 @@ async def test_a_push_that_was_not_recorded_is_found_below_what_people_pushed_si
 
 
 @pytest.mark.parametrize(("kind", "happened"), [("after", True), ("before", False)])
-async def test_a_push_without_an_answer_is_repeated_or_found(work: Work, kind: str, happened: bool) -> None:
+async def test_a_push_without_an_answer_is_repeated_or_found(work: Work, kind: Kind, happened: bool) -> None:
     sha, faults = await work.commit("one\n"), work.stage.sim.faults
-    faults.add(kind=kind, path=PUSH, times=None)  # pyright: ignore[reportArgumentType]
+    faults.add(kind=kind, path=PUSH, times=None)
     with pytest.raises(CodeAccessError):
         await work.push(sha)
     assert (work.head() == sha) is happened
@@ -309,9 +310,9 @@ async def test_one_that_was_not_recorded_is_found_behind_an_older_one_of_a_perso
 
 
 @pytest.mark.parametrize("kind", ["after", "reset", "before"])
-async def test_one_whose_answer_was_lost_is_found_or_opened(work: Work, kind: str) -> None:
+async def test_one_whose_answer_was_lost_is_found_or_opened(work: Work, kind: Kind) -> None:
     await work.push(await work.commit("one\n"))
-    work.stage.sim.faults.add(kind=kind, method="POST", path=PULLS)  # pyright: ignore[reportArgumentType]
+    work.stage.sim.faults.add(kind=kind, method="POST", path=PULLS)
     with pytest.raises(Unavailable):
         await work.open()
     assert (await work.open()).head_ref == BRANCH

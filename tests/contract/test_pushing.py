@@ -10,6 +10,7 @@ import pytest
 from domain.errors import CodeAccessError, Recovery
 from domain.github.commits import Signature
 from simulator import pull_json
+from simulator.errors import Kind
 from simulator.gitstore import Blob
 from simulator.state import Repository
 from tests.contract.stage import CODE, Stage
@@ -155,12 +156,12 @@ async def test_a_push_that_curl_sent_twice_as_its_connection_broke_happened_once
 
 @pytest.mark.parametrize(("kind", "happened"), [("after", True), ("reset", True), ("before", False)])
 async def test_a_push_without_an_answer_may_have_happened_and_is_repeated(
-    stage: Stage, mirror: Mirror, kind: str, happened: bool
+    stage: Stage, mirror: Mirror, kind: Kind, happened: bool
 ) -> None:
     before = stage.head
     sha = await make_commit(stage, mirror)
     path = "/git-receive-pack$"
-    stage.sim.faults.add(kind=kind, path=path, times=None)  # pyright: ignore[reportArgumentType]
+    stage.sim.faults.add(kind=kind, path=path, times=None)
     stage.sim.faults.add(kind="before", path="/info/refs$", skip=1, times=None)
     with pytest.raises(CodeAccessError) as caught:
         await mirror.push(sha, "topic", before)

@@ -81,7 +81,7 @@ def _render_by_library(arguments: list[str]) -> list[dict[str, Any]]:
         try:
             rendered = chart.render(values, name="forge", namespace=options["--namespace"])
         except helm.HelmError as error:
-            raise MachineError(str(error)) from error
+            raise MachineError(str(error)) from error  # pyrefly: ignore[unknown-argument-type]
     return [each for name, text in rendered.items() if not name.endswith("NOTES.txt") for each in read_yaml(text)]
 
 

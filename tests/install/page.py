@@ -89,7 +89,7 @@ def read_commands(section: str) -> str:
 
 def read_yaml(text: str) -> list[Any]:
     """Every document of a file of YAML that is not empty."""
-    found: list[Any] = list(YAML(typ="safe").load_all(text))  # pyright: ignore[reportUnknownMemberType]
+    found: list[Any] = list(YAML(typ="safe").load_all(text))
     return [each for each in found if each]
 
 

@@ -157,7 +157,7 @@ def _render_by_library(helm: Any, values: Values) -> Manifests:
         try:
             rendered: Mapping[str, str] = chart.render(dict(values), name="forge", namespace="forge")
         except helm.HelmError as error:
-            raise RefusedValuesError(str(error)) from error
+            raise RefusedValuesError(str(error)) from error  # pyrefly: ignore[unknown-argument-type]
     return [each for name, text in rendered.items() if not name.endswith("NOTES.txt") for each in read_yaml(text)]
 
 

@@ -15,7 +15,7 @@ from tests.world.toy_service import ToyService, run_service
 
 
 @pytest.fixture(autouse=True)
-def _tell_more(request: pytest.FixtureRequest) -> Generator[None]:  # pyright: ignore[reportUnusedFunction]
+def _tell_more(request: pytest.FixtureRequest) -> Generator[None]:
     """What the marker ``tells`` names."""
     TOLD.update(name for marker in request.node.iter_markers("tells") for name in marker.args)
     yield

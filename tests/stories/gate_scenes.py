@@ -1,5 +1,6 @@
 """Pull requests at which Forge asks people, and what they then see."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from domain.events import EventType
@@ -7,6 +8,7 @@ from domain.gates import Gate
 from memory import gates, ledger
 from memory.db.tables.runs import RunRow
 from simulator import User
+from simulator.gitstore import FileContent
 from simulator.state import CheckRun, PullRequest, Repository, Role
 from tests.stories.driver import Story
 
@@ -14,7 +16,7 @@ CI = ".github/workflows/ci.yml"
 WORKFLOW = (
     "name: ci\non: push\npermissions: {}\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: make\n"
 )
-CHANGED = {CI: WORKFLOW.replace("make", "make test")}
+CHANGED: dict[str, str] = {CI: WORKFLOW.replace("make", "make test")}
 VOID = "Void: there is nothing left to decide"
 
 
@@ -90,7 +92,10 @@ class GateScene:
 
 
 async def open_scene(
-    story: Story, changed: dict[str, str] = CHANGED, configuration: str = "", there: dict[str, str] | None = None
+    story: Story,
+    changed: Mapping[str, FileContent] = CHANGED,
+    configuration: str = "",
+    there: dict[str, str] | None = None,
 ) -> GateScene:
     """Alice opened a pull request, and it was looked at.
 

@@ -20,7 +20,7 @@ from rich.console import Console
 from bot.cli.main import cli
 from bot.cli.review_output import print_review
 from domain.errors import ConfigurationError, ForgeError
-from domain.review.review import Decision, Review, Risk, RiskLevel
+from domain.review.review import Conclusion, Decision, Review, Risk, RiskLevel
 from tests.databases import create_database
 from tests.unit.checks.findings import FINDINGS
 
@@ -268,6 +268,9 @@ def test_a_message_that_wraps_keeps_its_indent() -> None:
     message = "word " * 40
     finding = FINDINGS[0].model_copy(update={"message": message})
     review = Review.model_construct(
+        merge_base="0" * 40,
+        head_sha="1" * 40,
+        conclusion=Conclusion.success,
         findings=(finding,),
         layers=(),
         reasons=(),

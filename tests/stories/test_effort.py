@@ -106,7 +106,7 @@ async def test_deep_effort_reads_documents(story_with_model: Story, model: Scrip
 async def test_deep_effort_without_a_strong_model_takes_the_fast_one_and_says_so(tmp_path: Path) -> None:
     fast = ScriptedModel(name="fast")
     models = Models.pair(fast.language_model, fast.language_model)
-    broken = Models({**models.names, ModelTier.strong: "anthropic:none"}, environment={}, _known=models._known)  # pyright: ignore[reportPrivateUsage]
+    broken = Models({**models.names, ModelTier.strong: "anthropic:none"}, environment={}, _known=models._known)  # pyrefly: ignore[protected-access]
     async with open_story(create_database("sqlite", tmp_path), tmp_path, models=broken) as story:
         repository, _, _, head = await _open(story, "deep")
         assert fast.calls

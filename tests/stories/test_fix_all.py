@@ -35,7 +35,7 @@ def read(repository: Repository, sha: str, path: str) -> str:
 async def test_without_a_model_what_linters_can_fix_is_one_commit(story: Story) -> None:
     """Asked again, what is left is said; nothing is made twice."""
     repository, alice, _ = await at_level(story, 1)
-    files = {"app.py": NAMELESS, "more.py": UNUSED}
+    files: dict[str, str] = {"app.py": NAMELESS, "more.py": UNUSED}
     pull, head = await open_pull_request(story, repository, alice, files)
     await alice.comment(pull, "/forge fix all")
     await settle_looks(story)
@@ -233,7 +233,7 @@ async def test_in_a_locked_conversation_the_commit_says_it(story: Story) -> None
 async def test_no_fix_is_forced_on_a_push_that_is_not_reviewed_yet(story: Story) -> None:
     """What was fixed by hand is done, and what is used by now is not taken away: what is there is said."""
     repository, alice, _ = await at_level(story, 1)
-    files = {"app.py": UNUSED, "more.py": UNUSED, "third.py": UNUSED}
+    files: dict[str, str] = {"app.py": UNUSED, "more.py": UNUSED, "third.py": UNUSED}
     pull, _ = await open_pull_request(story, repository, alice, files)
     hooks, there = story.github.hooks, story.github.hooks.url
     hooks.url = None

@@ -3,7 +3,8 @@
 from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
 from tests.world.automation import APP, at_level, open_pull_request, settle_looks
-from tests.world.verification import DIFF, propose_diffs
+from tests.world.cart import DIFF
+from tests.world.verification import propose_diffs
 
 UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
 

@@ -2,7 +2,7 @@
 
 from inline_snapshot import snapshot
 
-from agents.llm.scripted import Says, ScriptedModel, Stalls
+from agents.llm.scripted import Reply, Says, ScriptedModel, Stalls
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.issues import DONE, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
@@ -11,10 +11,10 @@ from tests.world.replies import first_lines
 HELP = "help_needed"
 
 
-async def start_issue(story_with_model: Story, model: ScriptedModel, *replies: object) -> IssueScene:
+async def start_issue(story_with_model: Story, model: ScriptedModel, *replies: Reply) -> IssueScene:
     asked = await open_issue(story_with_model)
     model.when("Title: Discounts", plan())
-    model.when(TASK, *replies)  # pyright: ignore[reportArgumentType]
+    model.when(TASK, *replies)
     return asked
 
 

@@ -1,7 +1,8 @@
 """Where few repositories are chosen for Forge it introduces itself in each, once, in an issue."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import select, text
@@ -57,7 +58,7 @@ async def test_a_chosen_repository_gets_one_issue(told: Story) -> None:
     told.github.uninstall(installation)
     await told.settle()
     async with told.forge.services.database.transaction() as session:
-        kept = (await session.execute(text("SELECT output FROM operation_outputs"))).scalars().all()
+        kept: Sequence[Any] = (await session.execute(text("SELECT output FROM operation_outputs"))).scalars().all()
     assert not [each for each in kept if "eslint" in str(each)]
     told.github.install(repository)
     await told.settle()

@@ -29,7 +29,7 @@ OFTEN = {".github/forge.yml": FILES[".github/forge.yml"].replace("interactive}",
 
 
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checkpoints follow each other at once."""
     monkeypatch.setattr(work_keeper, "_GAP_S", 0.2)
     monkeypatch.setattr(work_keeper, "_LOOK_S", 0.1)

@@ -1,7 +1,6 @@
 """Gates under attack and through faults: only a live person with the role decides, once, about what they looked at."""
 
 import asyncio
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from memory import gates
 from memory.db.engine import Database
 from pipeline.durable.journal import Call, run_durable_step
 from simulator import User, check_runs, conversation
+from simulator.state import Role
 from simulator.webhooks import Actor
 from tests.databases import Backend
 from tests.invariants import find_violations
@@ -49,8 +49,8 @@ async def assert_open(scene: GateScene) -> None:
 @pytest.mark.parametrize("who", ["reader", "outsider", "writer", "ghost"])
 async def test_t_p1_without_the_role_nobody_approves(story: Story, who: str) -> None:
     scene = await open_scene(story)
-    roles = {"reader": "read", "writer": "write"}
-    mallory = scene.add_user("mallory", roles.get(who))  # pyright: ignore[reportArgumentType]
+    roles: dict[str, Role] = {"reader": "read", "writer": "write"}
+    mallory = scene.add_user("mallory", roles.get(who))
     story.github.hold_deliveries()
     story.clock.move(seconds=2)
     await mallory.comment(scene.pull, APPROVE)
@@ -327,8 +327,8 @@ async def test_t_p12_no_address_of_ours_decides(story: Story) -> None:
                     assert answer.status in {404, 405}, (method, path)
     forged = b'{"action": "requested_action"}'
     for signature in (None, "sha256=" + "0" * 64):
-        headers: Mapping[str, str | None] = {"X-Hub-Signature-256": signature}
-        reply = await send_webhook(webhook_url(story), forged, event="check_run", headers=headers)
+        signed = {"X-Hub-Signature-256": signature}
+        reply = await send_webhook(webhook_url(story), forged, event="check_run", headers=signed)
         assert reply.status == 401
     await assert_open(scene)
 
@@ -366,7 +366,7 @@ async def test_t_t4_protected_paths_need_the_gate(story: Story, path: str) -> No
 
 @SQLITE
 async def test_t_t4_a_workflow_that_moves_out_of_its_place(story: Story) -> None:
-    scene = await open_scene(story, {CI: None, "ci.yml.off": WORKFLOW})  # pyright: ignore[reportArgumentType]
+    scene = await open_scene(story, {CI: None, "ci.yml.off": WORKFLOW})
     await assert_open(scene)
 
 

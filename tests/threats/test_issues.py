@@ -16,8 +16,8 @@ from memory import gates
 from memory.db.tables.runs import AnswerRow, CheckpointRow
 from simulator import User, conversation
 from simulator.errors import Moment, RequestInfo
-from simulator.http import Actor
 from simulator.state import PullRequest
+from simulator.webhooks import Actor
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.issues import (

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from rich.console import Console
 
 from agents.llm.scripted import ScriptedModel
-from bot.cli.review import to_terminal
+from bot.cli.review_output import to_terminal
 from domain.errors import ToolError
 from domain.review.findings import Category, Finding, Fix, Layer, Severity
 from domain.text.escaping import Markers, code_block, escape, inline_code, suggestion_block

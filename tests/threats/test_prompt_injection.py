@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from pydantic import JsonValue
@@ -27,8 +28,8 @@ CHANGE, VERSIONS = change_of({"shop/till.py": (None, HEAD), NAME: (None, "x = 1\
 LOW = Risk(score=10, level=RiskLevel.low, parts=())
 
 
-def question(**options: object) -> ReviewQuestion:
-    (asked,) = build_questions(CHANGE, VERSIONS, **options).questions  # pyright: ignore[reportArgumentType]
+def question(**options: Any) -> ReviewQuestion:
+    (asked,) = build_questions(CHANGE, VERSIONS, **options).questions
     return asked
 
 

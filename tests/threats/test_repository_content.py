@@ -728,11 +728,13 @@ async def test_t_r13_a_new_file_without_content_needs_no_reader(author: Author) 
 
 @in_toolbox
 async def test_t_r13_a_search_for_credentials_or_patterns_reads_nothing(toolbox: Toolbox) -> None:
-    files: Versions = dict.fromkeys(
-        ("a.py", "a.js", "run.sh", "Dockerfile", ".github/workflows/a.yml", ".github/workflows/b.yml"), (None, "a: [\n")
-    )
-    files |= {"b.py": (None, "b = 1\n"), ".github/workflows/b.yml": (None, "on: push\njobs: {}\n")}
-    files["run.sh"] = (None, "if true; then\n")
+    broken = dict.fromkeys(("a.py", "a.js", "Dockerfile", ".github/workflows/a.yml"), (None, "a: [\n"))
+    files: Versions = {
+        **broken,
+        "run.sh": (None, "if true; then\n"),
+        "b.py": (None, "b = 1\n"),
+        ".github/workflows/b.yml": (None, "on: push\njobs: {}\n"),
+    }
     result = await check_files(toolbox, files, linters=(Linter(name="js", run="sh -c 'echo no'", paths=("*.js",)),))
 
     assert result.read_by == {

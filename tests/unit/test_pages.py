@@ -55,13 +55,13 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_address_is_one(page: Path) -> None:
     """Whether somebody answers there is asked by no test: it would need the network."""
-    found = ["".join(groups) for groups in _ADDRESS.findall(text_of(page))]
+    found: list[str] = ["".join(groups) for groups in _ADDRESS.findall(text_of(page))]
     assert [each for each in found if not _PLAIN_ADDRESS.fullmatch(each)] == []
 
 
 def test_the_site_has_every_page() -> None:
     """Each once, in the order of a reader."""
-    site = YAML(typ="safe").load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))  # pyright: ignore[reportUnknownMemberType]
+    site = YAML(typ="safe").load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     listed = [page for group in site["nav"] for pages in group.values() for page in pages]
     moved = {"index.md", "changes.md", "contributing.md"}
     assert sorted(listed) == sorted(moved | {path.name for path in DOCS.glob("*.md")})

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from axe_playwright_python.async_playwright import Axe  # pyright: ignore[reportMissingTypeStubs]
+from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page
 
 _TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -15,7 +15,7 @@ _SCROLLING = """() => [...document.querySelectorAll("main *, nav, header")]
 
 async def assert_usable(page: Page) -> None:
     """Axe finds nothing wrong, and nothing hangs over the side of the window."""
-    found = await Axe().run(page)  # pyright: ignore[reportUnknownMemberType]
+    found = await Axe().run(page)
     assert not found.violations_count, found.generate_report()
     assert await page.evaluate(_TOO_WIDE) == 0, page.url
 
@@ -23,7 +23,7 @@ async def assert_usable(page: Page) -> None:
 async def assert_legible(page: Page) -> None:
     """Axe finds every text in a colour that can be told from what is behind it."""
     only = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
-    found = await Axe().run(page, options=only)  # pyright: ignore[reportUnknownMemberType]
+    found = await Axe().run(page, options=only)
     assert not found.violations_count, found.generate_report()
 
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from html import unescape
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
@@ -78,10 +78,10 @@ class Visitor:
         """Sign in with GitHub, and arrive at a page."""
         return await self.open(f"/dashboard/to-github?to={target}")
 
-    async def request(self, method: str, address: str, **more: object) -> httpx2.Response:
+    async def request(self, method: str, address: str, **more: Any) -> httpx2.Response:
         """One request, without following where it leads."""
         self.story.github.browse_as(self.person)
-        return await self.http.request(method, urljoin(self.home, address), **more)  # pyright: ignore[reportArgumentType]
+        return await self.http.request(method, urljoin(self.home, address), **more)
 
     async def _follow(self, response: httpx2.Response) -> SeenPage:
         address = str(response.url)

@@ -31,7 +31,7 @@ def show_page(github: Simulator, pull: PullRequest) -> str:
     head = f"# {pull.title} · #{pull.number} · {pull.user.login} · {'draft' if pull.draft else pull.state}"
     talk = [entry.text for entry in sorted(_list_entries(pull))]
     checks = map(_show_check, sorted(github.check_runs(pull.repository, pull.head_sha), key=lambda run: run.id))
-    text = "\n\n".join(filter(None, [head, pull.body, *talk, *checks]))
+    text = "\n\n".join(filter(None, (head, pull.body, *talk, *checks)))
     for pattern, name in _MASKS:
         text = pattern.sub(name, text)
     return "\n".join(line.rstrip() for line in re.sub(r"\n{3,}", "\n\n", mask(text)).splitlines())

@@ -146,7 +146,8 @@ class WorkerPool:
         message = json.dumps(to_jsonable_python(asked, bytes_mode="base64")).encode()
         answer = await self._exchange(message, seconds)
         try:
-            return _read_result(job.func).validate_python(answer)
+            adapter: TypeAdapter[Result] = _read_result(job.func)
+            return adapter.validate_python(answer)
         except ValidationError:
             raise ToolError("A worker answered in a form that was not expected.") from None
 

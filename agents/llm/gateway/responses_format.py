@@ -81,7 +81,7 @@ class _Thought(Value):
 
 
 def _find_kind(item: Any) -> str:
-    return str(item.get("type") or "message") if isinstance(item, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    return str(item.get("type") or "message") if isinstance(item, dict) else ""
 
 
 _Item = Annotated[

@@ -197,7 +197,7 @@ def offer_tools(tools: Sequence[ToolDefinition], mode: ChoiceMode, name: str | N
     :param name: the only tool that may be called.
     :raises NotARequest: there is no such tool.
     """
-    offered = [] if mode == "none" else [tool for tool in tools if name in {None, tool.name}]
+    offered = [tool for tool in tools if mode != "none" and name in {None, tool.name}]
     if mode == "required" and not offered:
         raise NotARequest("tool_choice: there is no such tool.")
     return ModelRequestParameters(function_tools=offered, allow_text_output=mode != "required")

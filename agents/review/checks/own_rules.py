@@ -45,7 +45,8 @@ async def check_scripts(files: Sequence[CheckedFile], toolbox: Toolbox) -> ToolR
 
 
 def _match_patterns(file: CheckedFile) -> partial[tuple[list[PatternHit], list[PatternHit]]]:
-    return partial(patterns.scan_both, detect_kind(file.path, file.head[:100]), *_read_sides(file))
+    kind = detect_kind(file.path, file.head[:100])
+    return partial(patterns.scan_both, kind, *_read_sides(file))  # pyrefly: ignore[bad-argument-type]  # it is a script
 
 
 def has_rules(file: CheckedFile) -> bool:
@@ -69,7 +70,8 @@ async def check_programs(files: Sequence[CheckedFile], toolbox: Toolbox, *, heed
 
 
 def _match_rules(file: CheckedFile) -> partial[tuple[list[DangerHit], list[DangerHit]]]:
-    return partial(rules.scan_both, find_grammar(file.path), *_read_sides(file))
+    grammar = find_grammar(file.path)
+    return partial(rules.scan_both, grammar, *_read_sides(file))  # pyrefly: ignore[bad-argument-type]  # it has rules
 
 
 def _read_sides(file: CheckedFile) -> tuple[str, str | None]:

@@ -88,7 +88,7 @@ async def check(files: Sequence[CheckedFile], terms: ProgramTerms, folder: Path,
     reports = await asyncio.gather(*(run.report() for run in runs))
     skipped = len(files) - len(usable)
     unwritten = [f"{skipped} files have names that cannot be written to disk."] if skipped else []
-    notes = dict.fromkeys(filter(None, [*(report.note for report in reports), _note_encodings(usable)]))
+    notes = dict.fromkeys(filter(None, (*(report.note for report in reports), _note_encodings(usable))))
     return ToolReport(
         head=tuple(finding for report in reports for finding in report.head),
         base=tuple(finding for report in reports for finding in report.base),

@@ -300,7 +300,7 @@ def _list_texts(value: object, shape: str = r"[A-Z]+\d*") -> tuple[str, ...]:
 def _choose_python(configured: object, before: str | None, now: str | None) -> str:
     """The Python that code is taken for; one that the change no longer supports is not held against it."""
     is_named = isinstance(configured, str) and re.fullmatch(r"py3\d{1,2}", configured)
-    target = str(configured) if is_named else before or NEWEST
+    target = configured if is_named else before or NEWEST
     if before and now and _minor(now) > _minor(before):
         return max(target, now, key=_minor)
     return target

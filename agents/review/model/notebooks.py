@@ -70,7 +70,8 @@ def _read_cells(content: bytes | None) -> dict[int, str] | None:
 def _parse_sources(content: bytes) -> str | None:
     """The code and the text of all cells, as Jupyter reads them."""
     try:
-        return "\n".join(text for cell in json.loads(content)["cells"] if (text := "".join(cell["source"])))
+        texts: list[str] = ["".join(cell["source"]) for cell in json.loads(content)["cells"]]
+        return "\n".join(filter(None, texts))
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agents.llm.prices import estimate
@@ -190,7 +190,7 @@ def excerpt(head: Sequence[str], lines: Collection[int], file: FileChange | None
 
     Numbers tell where lines are missing; only before removed lines, which have none, an elision does.
     """
-    added = {} if file is None else file.added_lines
+    added: Mapping[int, str] = {} if file is None else file.added_lines
     removed = {} if file is None else _map_removed(file.hunks)
     shown: list[Line] = []
     last = 0

@@ -217,8 +217,8 @@ class Collector:
             loading=self._loading.get(path, ""),
             before=before,
         )
-        if before is not None and (names := self._cut.get((path, before.test.name))):
-            return replace(found, loading="It was cut.", gone=name_for_people(names), is_named_gone=True)
+        if before is not None and (cut := self._cut.get((path, before.test.name))):
+            return replace(found, loading="It was cut.", gone=name_for_people(cut), is_named_gone=True)
         if case.id in self._in_need:
             names = self._missing.get(path) or {name for each in self._missing.values() for name in each}
             return replace(found, gone=name_for_people((*names,)), is_named_gone=True)

@@ -36,7 +36,7 @@ def _stub_from(found: re.Match[str], gone: Collection[str]) -> str:
     listed = [part.partition("#")[0].strip() for part in re.split(r"[,\n]", wrapped or plain or "")]
     listed = [part for part in listed if part]
     is_gone = any(module == name or module.startswith(f"{name}.") or module.endswith(f".{name}") for name in gone)
-    kept = [] if is_gone else [part for part in listed if part.split()[0] not in gone]
+    kept = [part for part in listed if not is_gone and part.split()[0] not in gone]
     if kept == listed:
         return found[0]
     left = [f"{indent}{part.split()[-1]} = None" for part in listed if part not in kept and part != "*"]
@@ -57,7 +57,7 @@ def _stub_js(found: re.Match[str], shorts: Collection[str], gone: Collection[str
     is_gone = shorten(found["from"].strip("\"'")) in shorts and not set(gone).intersection(
         part.split()[0] for part in listed
     )
-    kept = [] if is_gone else [part for part in listed if part.split()[0] not in shorts]
+    kept = [part for part in listed if not is_gone and part.split()[0] not in shorts]
     if kept == listed and not is_gone:
         return found[0]
     names = [part.split()[-1] for part in listed if part not in kept] + (star if is_gone else [])

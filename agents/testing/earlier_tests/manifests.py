@@ -176,6 +176,7 @@ def _divide(text: str) -> Iterator[_Item]:
             line_end = _LINE_END.match(text, end)
             stop = line_end.end() if line_end else end
             yield _Item(text[start:stop], "".join(attributes), text[max(code, start) : end])
-            start, code, attributes = stop, stop, []
+            start = code = stop
+            attributes.clear()
     if start < len(text):
         yield _Item(text[start:], "".join(attributes), text[max(code, start) :])

@@ -95,7 +95,9 @@ class _Call:
 
 def _find_call(script: str, name: str) -> _Call | None:
     """How a script calls a runner; None if it does not, or only in ways that ask for a shell."""
-    parts = [] if _IN_A_SHELL.search(script) else _split_commands(script)
+    if _IN_A_SHELL.search(script):
+        return None
+    parts = _split_commands(script)
     for rest in parts:
         environment: list[tuple[str, str]] = []
         while rest and (rest[0] in _WRAPPERS or re.match(r"[A-Za-z_]\w*=", rest[0])):
@@ -107,8 +109,8 @@ def _find_call(script: str, name: str) -> _Call | None:
         started = (f"/bin/{name}.js", f"/bin/_{name}", f"/.bin/{name}", f"/.bin/_{name}")
         at = next((at for at, word in enumerate(rest) if word.endswith(started)), 0)
         if program == "node" and at:
-            loads = " ".join(_LOADS.findall(" ".join(rest[1:at])))
-            environment += [("NODE_OPTIONS", loads)] if loads else []
+            loads: list[str] = _LOADS.findall(" ".join(rest[1:at]))
+            environment += [("NODE_OPTIONS", " ".join(loads))] if loads else []
             rest = rest[at:]
         elif name == "node" and program in _LIKE_NODE and "--test" in rest:
             call = _read_options(rest[1:], tuple(environment), is_whole=len(parts) == 1)

@@ -59,7 +59,8 @@ def read_go(document: bytes, paths: Collection[str], sources: Mapping[str, str])
                 said = "" if outcome is CaseOutcome.passed else "\n".join(line for text in own for line in text)
                 names = (name,) if path else (package[1], name)
                 yield Ended(path, names, outcome, at, details=said)
-            ended, current = {}, ""
+            ended.clear()
+            current = ""
             for key in [key for key in printed if not key.startswith("# ")]:
                 del printed[key]
         else:

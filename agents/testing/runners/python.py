@@ -29,8 +29,8 @@ def find_pytest(facts: RepositoryFacts) -> Runner | None:
         return None
     measured = _MEASURED if uses_coverage(facts) else ()
     words = ("python3", *measured, "-m", "pytest", _WHOLE, *build_pytest_options(facts, ()))
-    added = "\n".join(_ADDED.findall(facts.text(*PYTHON)))
-    plain = ("python3", "-m", "pytest", _WHOLE, *_REPORT, *(("--no-cov",) if "--cov" in added else ()))
+    added: list[str] = _ADDED.findall(facts.text(*PYTHON))
+    plain = ("python3", "-m", "pytest", _WHOLE, *_REPORT, *(("--no-cov",) if "--cov" in "\n".join(added) else ()))
     return Runner(Framework.pytest, sign, _PYTEST_FILES, words, select=_select_pytest, unmeasured=plain)
 
 

@@ -5,8 +5,7 @@ It is given to the repository's own Python as text, so it needs nothing but the 
 
 # It runs elsewhere, on an older Python and against a library in another style.
 # ruff: noqa: N802, PTH100, PTH109, PTH110, PTH118, UP031
-# pyright: basic, reportOptionalMemberAccess=false, reportArgumentType=false
-# pyright: reportAttributeAccessIssue=false, reportAssignmentType=false
+# pyrefly: ignore-errors
 
 import os
 import sys

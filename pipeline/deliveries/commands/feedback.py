@@ -3,7 +3,7 @@
 Where the gate ``false_positive`` waits for just these findings, the answer decides it, by its rules.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.errors import NotAllowed
@@ -128,7 +128,7 @@ class _Answer:
 
     async def dismiss(self, asked: Dismiss) -> str:
         context, where = self.context, (self.context.repository, self.context.number)
-        known = {} if asked.scope else await self._load_dismissed_before()
+        known: Mapping[str, FindingFeedback] = {} if asked.scope else await self._load_dismissed_before()
         new = [each for each in self.found if each.fingerprint not in known]
         scope = None if asked.scope is None else DismissalScope(asked.scope)
         effect = await dismiss(

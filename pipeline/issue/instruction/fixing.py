@@ -59,8 +59,7 @@ class FixWork(InstructionWork):
                 return ended
             built = begun
         built, tested = await self._test(built, implementation)
-        gone = {} if ended is not None else self._list_gone(built)
-        if gone:
+        if ended is None and (gone := self._list_gone(built)):
             await self.context.journal.step("settle what is gone", settle_gone, self.context, gone)
         return await asyncio.to_thread(self._describe, commits, built, tested, ended)
 

@@ -8,6 +8,7 @@ from agents.syntax.hidden_text import find_hidden_text
 from agents.toolbox import Toolbox
 from domain.review.findings import Severity
 from domain.runs.patches import Areas, ChangedFile, ChangeSet
+from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import check_files
 from workspace.patches.tree import FileTree
 from workspace.patches.validation import validate
@@ -304,8 +305,8 @@ def test_agents_may_edit_lines_that_held_it_and_add_none() -> None:
 async def test_t_r13_neither_an_odd_byte_nor_size_hides_it(toolbox: Toolbox) -> None:
     text = f"export function f(u) {{\n  {EARLY_RETURN}\n}}\n"
     large = f"// {'x' * 1_100_000}\n"
-    versions = {"a.js": (None, b"// caf\xe9\n" + text.encode()), "b.js": (large, large + text)}
-    result = await check_files(toolbox, versions)  # type: ignore[arg-type]
+    versions: Versions = {"a.js": (None, b"// caf\xe9\n" + text.encode()), "b.js": (large, large + text)}
+    result = await check_files(toolbox, versions)
     found = {f.path for f in result.findings if f.rule == "hidden-text/direction"}
     assert found == {"a.js", "b.js"}
 

@@ -31,6 +31,6 @@ def paths_of(values: Mapping[str, object], prefix: str = "") -> set[str]:
     for key, value in values.items():
         found.add(prefix + key)
         if isinstance(value, Mapping):
-            inner: Mapping[str, object] = value  # pyright: ignore[reportUnknownVariableType]
+            inner: Mapping[str, object] = value
             found |= paths_of(inner, f"{prefix}{key}.")
     return found

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.globs import (
-    _match_by_steps,  # pyright: ignore[reportPrivateUsage]  # the slower of two ways
+    _match_by_steps,  # the slower of two ways
     expand_pattern,
     find_mistake,
     matches,

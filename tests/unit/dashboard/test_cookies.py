@@ -44,7 +44,7 @@ def test_what_a_browser_changed_does_not_count() -> None:
 def test_a_cookie_of_another_version_does_not_count() -> None:
     response = web.Response()
     LOCAL.keep_sign_in(response, BegunSignIn("s", "v", "/dashboard", 0))
-    signed = LOCAL._sign("bm90IGpzb24")  # pyright: ignore[reportPrivateUsage]
+    signed = LOCAL._sign("bm90IGpzb24")  # pyrefly: ignore[protected-access]
     assert read(LOCAL, f"forge-sign-in=bm90IGpzb24.{signed}") is None
 
 

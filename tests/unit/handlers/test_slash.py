@@ -51,7 +51,7 @@ from handlers import translate
 from handlers.slash import read
 from tests.unit.handlers.payloads import APP_ID, issue_comment
 
-PLAIN = [
+PLAIN = (
     Verb.status,
     Verb.cost,
     Verb.test,
@@ -60,10 +60,10 @@ PLAIN = [
     Verb.cancel,
     Verb.accept,
     Verb.abort,
-]
+)
 
 GOOD: list[tuple[str, SlashCommand]] = [
-    *[(verb.value, PlainCommand(verb=verb)) for verb in PLAIN],  # pyright: ignore[reportArgumentType] — a list of them
+    *[(verb.value, PlainCommand(verb=verb)) for verb in PLAIN],
     ("help", AskHelp()),
     ("help do", AskHelp(about=Verb.do)),
     ("help /forge confirm", AskHelp(about=Verb.confirm)),

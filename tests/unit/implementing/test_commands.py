@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -35,9 +36,9 @@ REFUSED = Violation(
 )
 
 
-def ends(status: int | None = 0, printed: str = "", change: ChangeSet = NO_CHANGES, **more: object) -> Execute:
+def ends(status: int | None = 0, printed: str = "", change: ChangeSet = NO_CHANGES, **more: Any) -> Execute:
     async def execute(_words: Sequence[str]) -> CommandEnd:
-        return CommandEnd(status, printed, change, **more)  # pyright: ignore[reportArgumentType] — the fields' types
+        return CommandEnd(status, printed, change, **more)
 
     return execute
 

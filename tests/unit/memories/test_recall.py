@@ -218,7 +218,7 @@ async def test_what_goes_while_it_is_looked_for(database: Database, monkeypatch:
     """Between two statements of a recall somebody else may forget what the first one found."""
     stays, goes = build_memory("The cart stays."), build_memory("The cart goes.")
     await keep(database, stays, goes)
-    search = recalls._holders  # pyright: ignore[reportPrivateUsage]  # between its statement and the next
+    search = recalls._holders  # between its statement and the next
 
     def interrupt(connection: Connection, *asked: Any) -> Sequence[Sequence[int]]:
         found = search(connection, *asked)

@@ -16,7 +16,7 @@ OPUS = "anthropic:claude-opus-5"
 
 
 @pytest.fixture(autouse=True)
-async def _spending(database: Database) -> None:  # pyright: ignore[reportUnusedFunction]
+async def _spending(database: Database) -> None:
     """Three runs of octo-org/shop and one of another repository, on three days."""
     async with database.transaction() as session:
         session.add(run_row(OLD, attempt=1))

@@ -17,7 +17,7 @@ ALL = [f"{number:026}" for number in range(7)]
 
 
 @pytest.fixture(autouse=True)
-async def _runs(database: Database) -> None:  # pyright: ignore[reportUnusedFunction]
+async def _runs(database: Database) -> None:
     async with database.transaction() as session:
         for number, run_id in enumerate(ALL):
             state = "failed" if number % 3 == 0 else "completed"

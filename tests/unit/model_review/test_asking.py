@@ -45,13 +45,13 @@ async def provider() -> AsyncGenerator[tuple[Provider, LanguageModel]]:
         yield there, anthropic(address)
 
 
-def impatient(**changes: float | int) -> RetryPolicy:
+def impatient(attempts: int = RetryPolicy.attempts, seconds: float | None = None) -> RetryPolicy:
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
 
-    return RetryPolicy(sleep=sleep, **changes)  # pyright: ignore[reportArgumentType]
+    return RetryPolicy(sleep=sleep, attempts=attempts, seconds=seconds)
 
 
 async def test_an_answer_holds_the_value_the_tokens_and_the_cost(provider: tuple[Provider, LanguageModel]):

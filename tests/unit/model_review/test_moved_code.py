@@ -1,5 +1,7 @@
 """Which code counts as moved, which only looks so, and what a model is shown of both."""
 
+from typing import Any
+
 import pytest
 from inline_snapshot import snapshot
 
@@ -126,9 +128,9 @@ def test_a_line_moves_once():
     assert len(moves.added) == len(moves.removed)
 
 
-def ask(files: Versions, **options: object) -> QuestionPlan:
+def ask(files: Versions, **options: Any) -> QuestionPlan:
     change, versions = change_of(files)
-    return build_questions(change, versions, **options)  # pyright: ignore[reportArgumentType]
+    return build_questions(change, versions, **options)
 
 
 def show(files: Versions) -> list[str]:

@@ -1,6 +1,7 @@
 """What a model gets to read: the diff with numbers, a little around it, in parts that fit, and nothing it must not."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -36,9 +37,9 @@ TOKEN = "ghp_" + "a1B2" * 9
 PAID = TILL.replace("self.total += amount\n", "self.total += amount / self.rate\n        self.last = amount\n")
 
 
-def plan(files: Versions, found: Sequence[RawFinding] = (), **options: object) -> QuestionPlan:
+def plan(files: Versions, found: Sequence[RawFinding] = (), **options: Any) -> QuestionPlan:
     change, versions = change_of(files)
-    return build_questions(change, versions, found, **options)  # pyright: ignore[reportArgumentType]
+    return build_questions(change, versions, found, **options)
 
 
 def finding(rule: str, path: str, line: int) -> RawFinding:

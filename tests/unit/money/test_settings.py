@@ -1,6 +1,7 @@
 """The operator's settings of models and money: read as written, and a wrong one is named."""
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -14,7 +15,8 @@ from domain.money import Ceilings, FixedPrice, to_micro
 
 def settings(**values: str) -> Settings:
     """As the environment would give them."""
-    return Settings(_env_file=None, **{"app_id": "1", "webhook_secret": "s", **values})  # pyright: ignore[reportArgumentType, reportCallIssue]
+    given: dict[str, Any] = {"app_id": "1", "webhook_secret": "s", **values}
+    return Settings(_env_file=None, **given)
 
 
 def test_by_default_there_are_anthropics_models_and_no_ceilings():

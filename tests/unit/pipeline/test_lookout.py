@@ -25,7 +25,7 @@ class Post:
 
     async def quieten(self) -> None:
         assert await self.lookout.is_time()  # a start
-        self.lookout._awake_until = 0.0  # pyright: ignore[reportPrivateUsage]  # as if its seconds were over
+        self.lookout._awake_until = 0.0  # as if its seconds were over
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 import pytest
-from dbos import _dbos  # pyright: ignore[reportPrivateUsage]
+from dbos import _dbos
 from dbos._queue import queue_worker_thread  # not exported
 
 from pipeline.worker.queues import QueueAlarm

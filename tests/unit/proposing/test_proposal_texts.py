@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
@@ -86,7 +87,7 @@ def usual(**changes: object) -> PullRequestDescription:
         TaskReport(first, "`Cart.count` counts on demand."),
         TaskReport(second, not_done="There is no folder `docs`."),
     ]
-    values = {
+    values: dict[str, Any] = {
         "issue": 12,
         "weighed": given,
         "work": work,
@@ -95,7 +96,7 @@ def usual(**changes: object) -> PullRequestDescription:
         "conditions": ("Keep `len(cart)` working.",),
         **changes,
     }
-    return PullRequestDescription(**values)  # pyright: ignore[reportArgumentType]
+    return PullRequestDescription(**values)
 
 
 STRUCTURE = ("bullet_list", "list_item", "strong", "heading")

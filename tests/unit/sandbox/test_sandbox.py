@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -37,10 +38,10 @@ async def sandbox() -> AsyncIterator[Sandbox]:
     yield await probing.make_sandbox()
 
 
-async def shell(sandbox: Sandbox, script: str, level: int = LIMITS, **limits: float) -> Completed:
+async def shell(sandbox: Sandbox, script: str, level: int = LIMITS, **limits: Any) -> Completed:
     with sandbox.folder() as folder:
         (folder / "file.txt").write_text("content")
-        command = SandboxCommand(("/bin/sh", "-c", script), folder, **limits)  # pyright: ignore[reportArgumentType]
+        command = SandboxCommand(("/bin/sh", "-c", script), folder, **limits)
         return await sandbox.run(command, level)
 
 
@@ -316,7 +317,7 @@ asyncio.run(main())
 
 
 def _find_unneeded(folder: str, names: list[str]) -> set[str]:
-    heavy = ("anthropic", "openai", "sqlalchemy", "nodejs", "pyright", "basedpyright", "pixeltable", "psycopg", "grimp")
+    heavy = ("anthropic", "openai", "sqlalchemy", "pixeltable", "psycopg", "grimp")
     is_top = folder.endswith("site-packages")
     return {name for name in names if name == "__pycache__" or (is_top and name.startswith(heavy))}
 

@@ -7,6 +7,7 @@ import pytest
 
 from bot.cli.pull_request.action import ActionsJob, annotate, build_command, ignore_commands
 from domain.errors import ConfigurationError
+from domain.review.findings import Finding
 from tests.unit.checks.findings import FINDINGS
 from tests.world.single_reviews import read_outputs
 
@@ -53,8 +54,8 @@ def test_a_message_gives_no_further_command() -> None:
 
 
 @pytest.mark.parametrize("finding", FINDINGS)
-def test_an_annotation_is_one_line(finding: object) -> None:
-    line = annotate(finding)  # pyright: ignore[reportArgumentType]
+def test_an_annotation_is_one_line(finding: Finding) -> None:
+    line = annotate(finding)
     assert line.startswith(("::error file=", "::warning file=", "::notice file="))
     assert "\n" not in line
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,16 +14,13 @@ from agents.llm.scripted import Reports, ScriptedModel
 from agents.prompts import frame_data
 from agents.testing.analysis import (
     FIXABLE,
-    MOST_COMMANDS,
-    MOST_TESTS,
     AnalysisQuestion,
     FailureJudgements,
     build_question,
-    list_failures,
     list_fixable,
     merge_analyses,
 )
-from agents.testing.failures import classify_failure
+from agents.testing.failures import MOST_COMMANDS, MOST_TESTS, classify_failure, list_failures
 from domain.review.changes import SkippedFile
 from domain.runs.patches import RequiredFix
 from domain.runs.testing import LONGEST_ID, Analysis, CaseOutcome, CommandResult, FailureClass, TestRun
@@ -52,8 +50,8 @@ def looks(of: TestRun) -> tuple[Analysis, ...]:
 
 
 def make_question(of: TestRun, **more: object) -> AnalysisQuestion:
-    options = {"looked": looks(of), "change": CHANGE, **more}
-    found = build_question(of, **options)  # pyright: ignore[reportArgumentType]
+    options: dict[str, Any] = {"looked": looks(of), "change": CHANGE, **more}
+    found = build_question(of, **options)
     assert found is not None
     return found
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agents.testing import tester
-from agents.testing.analysis import list_failures
+from agents.testing.failures import list_failures
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.review.review import RiskLevel

@@ -181,7 +181,7 @@ async def test_credentials_reach_the_remote_but_no_disk_and_no_command_line(
 
 
 def mirrors_of(mirror: Mirror) -> object:
-    return mirror._mirrors  # pyright: ignore[reportPrivateUsage]
+    return mirror._mirrors  # pyrefly: ignore[protected-access]
 
 
 async def test_a_refused_credential_is_explained_and_not_repeated(author: Author, mirrors: Mirrors, remote: Remote):

@@ -155,7 +155,8 @@ def _names_sent(text: str, sent: re.Pattern[str]) -> bool:
 
 def _find_assigned(source: str, before: str) -> Iterator[re.Match[str]]:
     """Where a text gives something to the names of an expression, to one by one or to several at once."""
-    whole = "|".join(re.escape(name) for name in _NAMES.findall(source))
+    names: list[str] = _NAMES.findall(source)
+    whole = "|".join(re.escape(name) for name in names)
     if not whole:
         return iter(())
     place = re.escape(source.strip())

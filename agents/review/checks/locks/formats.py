@@ -1,8 +1,7 @@
 """Reads the lock files of package managers."""
 
 # What these files hold is of any type; a wrong one makes the file unreadable (`read_entries`).
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+# pyrefly: ignore-errors[unknown-variable-type, unknown-argument-type]
 
 import posixpath
 import re

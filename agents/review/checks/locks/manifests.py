@@ -1,7 +1,7 @@
 """What manifests ask for from a place of its own: which package from which folder, file, address or repository."""
 
 # What these files hold is of any type; a wrong one asks for nothing.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyrefly: ignore-errors[unknown-variable-type, unknown-argument-type]
 
 import json
 import posixpath

@@ -1,7 +1,7 @@
 """Parses lock files into tables, and refuses whatever two programs may read in two ways."""
 
 # Parsers of YAML and JSON come without types for what they find; a wrong one makes the file unreadable.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyrefly: ignore-errors[unknown-variable-type, unknown-argument-type, unknown-attribute-access]
 
 import json
 import re
@@ -161,7 +161,8 @@ def _read_gem_source(section: GemSection, lines: Sequence[str]) -> None:
         if (name, said) in section.specs if spec else name in asked or not section.specs:
             raise UnreadableLock("bundler")
         if spec:
-            asked = section.specs[name, said] = {}
+            asked = {}
+            section.specs[name, said] = asked
         else:
             asked[name] = said or ""
 
