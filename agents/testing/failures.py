@@ -40,7 +40,7 @@ _IS_ASSERTION = re.compile(r"^(?:[\w.]{0,200}\.)?Assert\w{0,40}\b|^assert\b|^exp
 
 _SYMPTOMS = (
     (
-        r"is not installed here\.$|there is no network here\.$",
+        r"is not installed here(?:, and `[^`]*` needs it)?\.$|there is no network here\.$",
         "The command could not run",
         "Install in `commands.setup` what it needs.",
         0.7,
