@@ -302,10 +302,15 @@ def _read_yaml(text: str) -> object:
     """:returns: what any parser meets in it, in its order: keys, values, anchors and tags; the text
         itself if it is no YAML."""
     try:
-        events = [{"kind": type(each), **vars(each)} for each in yaml.parse(text, Loader=yaml.SafeLoader)]
-        return [{name: said for name, said in each.items() if not name.endswith(("_mark", "_style"))} for each in events]
+        events: Iterator[yaml.Event] = yaml.parse(text, Loader=yaml.SafeLoader)
+        return [(type(event), *_list_said(event)) for event in events]
     except (yaml.YAMLError, RecursionError):
         return text
+
+
+def _list_said(event: yaml.Event) -> list[tuple[str, object]]:
+    """What an event says, but where, and in which of the two styles of a collection."""
+    return [(name, said) for name, said in vars(event).items() if not name.endswith(("_mark", "_style"))]
 
 
 def _read_python(text: str, *, is_bare: bool = False) -> str:
