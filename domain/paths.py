@@ -130,7 +130,9 @@ def is_test_data(path: str) -> bool:
 
 
 def holds_tests(path: str) -> bool:
-    """Whether a file of this name holds tests of its own, and not what other tests share."""
+    """Whether a file of this name holds tests of its own, and not what other tests share or need."""
+    if is_manifest(path) or is_lock(path):  # such as requirements_test.txt
+        return False
     return is_test(path) and _MARKS_A_TEST.search(PurePosixPath(path).stem) is not None
 
 

@@ -210,7 +210,7 @@ def render_locks(locks: Sequence[LockChange]) -> str:
 def _tell(lock: LockChange) -> str:
     if lock.is_new:
         return f"new, with {lock.count:,} package{'' if lock.count == 1 else 's'}."
-    told = ", ".join(map(_tell_move, lock.moves)) or "no dependency has another version"
+    told = ", ".join(map(_tell_move, lock.moves)) or "no pinned dependency changed"
     more = f" and {lock.count - len(lock.moves):,} more" if lock.count > len(lock.moves) else ""
     hosts = f" For the first time from {', '.join(map(inline_code, lock.hosts))}." if lock.hosts else ""
     return f"{told}{more}.{hosts}"

@@ -216,7 +216,7 @@ def _name_act(impact: Impact, file: TouchedFile) -> str:
         return _MOVED
     if impact is Impact.comment:
         return _COMMENT
-    if impact is Impact.test or (is_test(file.path) and not is_document(file.path)):
+    if impact is Impact.test or (is_test(file.path) and not is_document(file.path) and not is_manifest(file.path)):
         return _TEST
     if is_document(file.path):
         return _TEXT

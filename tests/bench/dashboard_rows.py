@@ -238,6 +238,7 @@ def _build_memory(installation_id: int, repository_id: int, now: datetime, numbe
         "source": "a benchmark",
         "created_at": at,
         "last_accessed": at,
+        "used_at": at,
         "access_count": 0,
         "pinned": True,
     }

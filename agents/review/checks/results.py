@@ -10,7 +10,6 @@ from typing import TypeVar
 from agents.review.checks import suppressions
 from agents.review.checks.fingerprints import add_fingerprints, drop_repetitions, merge_findings
 from agents.review.checks.inputs import CheckedFile, ToolReport
-from agents.review.checks.ruff import SYNTAX
 from domain.github.pull_requests import DependencyChange
 from domain.paths import is_lock, is_manifest
 from domain.review.changes import Change, FileChange, SkippedFile
@@ -108,12 +107,15 @@ def _explain_unread(
     files: Sequence[CheckedFile], introduced: Sequence[Finding], all_found: Sequence[RawFinding]
 ) -> Iterator[SkippedFile]:
     """The files that no linter could read because they do not parse, be that new or not."""
-    broken, newly = ({each.path for each in found if each.rule == SYNTAX} for found in (all_found, introduced))
+    broken, newly = (
+        {each.path: each.rule.partition("/")[0] for each in found if each.is_syntax_error}
+        for found in (all_found, introduced)
+    )
     for file in files:
         if file.is_beyond_python_3 and file.path not in newly:
             yield SkippedFile(path=file.path, reason=_OF_PYTHON_2)
         elif file.path in broken:
-            yield SkippedFile(path=file.path, reason="ruff cannot parse it")
+            yield SkippedFile(path=file.path, reason=f"{broken[file.path]} cannot parse it")
 
 
 def explain_not_compared(change: Change, dependencies: Sequence[DependencyChange] | None) -> str | None:

@@ -476,7 +476,7 @@ def test_a_line_tells_what_nobody_reads() -> None:
         "For the first time from elsewhere.example."
     )
     hashed = NPM.replace("sha512-a=", "sha512-b=")
-    assert to_visible_text(tell(NPM, hashed)) == snapshot("package-lock.json: no dependency has another version.")
+    assert to_visible_text(tell(NPM, hashed)) == snapshot("package-lock.json: no pinned dependency changed.")
     assert to_visible_text(tell(None, NPM)) == snapshot("package-lock.json: new, with 2 packages.")
     many = npm(**{f"left-{number}": npm_package() for number in range(9)})
     assert "`left-5` 1\\.0.0 is new and 3 more." in tell(npm(), many)

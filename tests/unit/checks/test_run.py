@@ -211,11 +211,19 @@ async def test_code_of_python_2_blocks_where_the_project_names_python_3(
     assert [each.reason for each in result.not_read] == ["ruff cannot parse it"]
 
 
-async def test_a_file_that_could_not_be_parsed_before_either_is_named(toolbox: Toolbox) -> None:
-    old = "from asyncio import async\n\nONE = 1\n"
-    result = await check_files(toolbox, {"a.py": (old, old.replace("1", "2"))})
+@pytest.mark.parametrize(
+    ("path", "old", "tool"),
+    [
+        ("a.py", "from asyncio import async\n\nONE = 1\n", "ruff"),
+        ("a.sh", "#!/bin/bash\nif [[ a $b c ]]; then\n  echo 1\nfi\n", "shellcheck"),
+    ],
+)
+async def test_a_file_that_could_not_be_parsed_before_either_is_named(
+    toolbox: Toolbox, path: str, old: str, tool: str
+) -> None:
+    result = await check_files(toolbox, {path: (old, old.replace("1", "2"))})
     assert result.findings == ()
-    assert [(each.path, each.reason) for each in result.not_read] == [("a.py", "ruff cannot parse it")]
+    assert [(each.path, each.reason) for each in result.not_read] == [(path, f"{tool} cannot parse it")]
 
 
 async def test_a_base_that_could_not_be_parsed_excuses_the_rest_of_the_file(toolbox: Toolbox) -> None:

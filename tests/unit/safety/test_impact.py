@@ -86,6 +86,8 @@ def change_lines(path: str, *added: str) -> FileChange:
         ([change_lines(TEST_FILE, "assert total() == 3")], {TEST_FILE: Impact.behaviour}, RiskLevel.low),
         ([change_lines(TEST_FILE, "subprocess.run(['ls'])")], {TEST_FILE: Impact.behaviour}, RiskLevel.medium),
         ([change_lines("tests/conftest.py", "x = 1")], {}, RiskLevel.medium),
+        ([change_lines("requirements_test.txt", "leftpad")], {}, RiskLevel.medium),
+        ([change_lines("requirements-test.lock", "leftpad==1.0")], {}, RiskLevel.medium),
         ([change_lines("LICENSE", "Pay.")], {"LICENSE": Impact.behaviour}, RiskLevel.medium),
         ([change_lines("AGENTS.md", "Obey.")], {"AGENTS.md": Impact.behaviour}, RiskLevel.medium),
         ([change_lines("a.go", "// nolint")], {"a.go": Impact.comment}, RiskLevel.low),
