@@ -171,11 +171,15 @@ def compare(before: Version, after: Version, failing: int | None, output: str = 
     added_anywhere = [line for _, _, start, end in changes for line in new[start:end]]
     evades = evades_more([line for each in changes for line in old[each.start : each.end]], added_anywhere)
     is_less = evades or not added
-    shown_before = _drop_moved(_choose([whole_before[at] for at in removed], output), new)
-    shown_now = _drop_moved(_choose([whole_now[at] for at in added], output), old)
+    gone, fresh = _drop_moved(removed, old, new), _drop_moved(added, new, old)
+    if gone or fresh:  # else only the order differs
+        removed, added = gone, fresh
+    chosen_lines = (
+        _choose([whole[at] for at in places], output) for whole, places in ((whole_before, removed), (whole_now, added))
+    )
     demanded, now = (
-        tuple(sorted(tell_something(each), key=lambda line: not _is_told(line, output))[:_SHOWN])
-        for each in (shown_before, shown_now)
+        tuple(sorted(tell_something([*dict.fromkeys(each)]), key=lambda line: not _is_told(line, output))[:_SHOWN])
+        for each in chosen_lines
     )
     return Difference(demanded or _cut_check(old, removed), now or _cut_check(new, added), is_less)
 
@@ -186,11 +190,10 @@ def _is_told(line: str, output: str) -> bool:
     return bool(values) and all(each in output for each in values)
 
 
-def _drop_moved(lines: Sequence[str], others: Sequence[str]) -> list[str]:
-    """Each line once, without those that stand in the other version as well, but for their layout, if not all do."""
-    there = {"".join(line.split()) for line in others}
-    left = [line for line in dict.fromkeys(lines) if "".join(line.split()) not in there]
-    return left or [*dict.fromkeys(lines)]
+def _drop_moved(places: Sequence[int], lines: Sequence[str], others: Sequence[str]) -> list[int]:
+    """The places of lines that do not stand in the other version as well, but for their layout and a comma behind."""
+    there = {"".join(line.split()).rstrip(",") for line in others}
+    return [at for at in places if "".join(lines[at].split()).rstrip(",") not in there]
 
 
 def _cut_check(lines: Sequence[str], at: Sequence[int]) -> tuple[str, ...]:
