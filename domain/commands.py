@@ -69,7 +69,7 @@ class ReviewPullRequest(NumberedCommand):
     seen: EventSnapshot | None = None
     pushed_at: datetime | None = None
     before_sha: str = ""
-    effort: Effort | None = Field(default=None, exclude_if=lambda effort: effort is None)
+    effort: Effort | None = None
 
 
 class ReviewCheckedHead(RepositoryCommand):
@@ -204,8 +204,8 @@ class ExecuteComment(WrittenComment):
     opened_by: int | None
     asked: tuple[SlashCommand | SlashMistake, ...]
     seen: EventSnapshot | None = None
-    path: str = Field(default="", exclude_if=lambda path: not path)
-    line: int | None = Field(default=None, exclude_if=lambda line: line is None)
+    path: str = ""
+    line: int | None = None
 
 
 class DecideGate(RepositoryCommand):
@@ -267,7 +267,7 @@ class ChangesRequested(NumberedCommand):
     kind: Literal["changes_requested"] = "changes_requested"
     head_sha: str
     seen: EventSnapshot | None = None
-    remark: ReadRemark | None = Field(default=None, exclude_if=lambda remark: remark is None)
+    remark: ReadRemark | None = None
 
 
 class ReadReply(WrittenComment):
