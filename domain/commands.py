@@ -198,7 +198,7 @@ class ExecuteComment(WrittenComment):
     :param path: the file on whose diff it stands, and ``line`` its line at the head; empty below the conversation.
     """
 
-    kind: Literal["obey_comment"] = "obey_comment"
+    kind: Literal["execute_comment"] = "execute_comment"
     written_at: datetime
     head_sha: str | None
     opened_by: int | None
@@ -233,7 +233,7 @@ class RecordThread(NumberedCommand):
     :param is_dated: whether the event has a time; then no two events have the same body.
     """
 
-    kind: Literal["note_thread"] = "note_thread"
+    kind: Literal["record_thread"] = "record_thread"
     root: int
     thread: str
     is_resolved: bool
@@ -277,7 +277,7 @@ class ReadReply(WrittenComment):
     :param path: the file it is about; ``line`` is None if it is about no line of the head.
     """
 
-    kind: Literal["hear_comment"] = "hear_comment"
+    kind: Literal["read_reply"] = "read_reply"
     words: str
     path: str
     line: int | None
