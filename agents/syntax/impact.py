@@ -300,7 +300,7 @@ def _read_json(text: str) -> object:
 
 def _read_yaml(text: str) -> object:
     """:returns: what any parser meets in it, in its order: keys, values, anchors and tags; the text
-        itself if it is no YAML."""
+    itself if it is no YAML."""
     try:
         events: Iterator[yaml.Event] = yaml.parse(text, Loader=yaml.SafeLoader)
         return [(type(event), *_list_said(event)) for event in events]
