@@ -44,12 +44,7 @@ def require_valid(check: CheckRun) -> None:
 
 def creation_body(check: CheckRun, annotations: Sequence[Annotation]) -> JsonValue:
     """Body of ``POST check-runs``."""
-    return {**_body(check, annotations), "head_sha": check.head_sha}
-
-
-def update_body(check: CheckRun, annotations: Sequence[Annotation]) -> JsonValue:
-    """Body of ``PATCH check-runs/{id}``: everything but the head, which GitHub never changes."""
-    return _body(check, annotations)
+    return {**update_body(check, annotations), "head_sha": check.head_sha}
 
 
 def batches(annotations: Sequence[Annotation]) -> list[Sequence[Annotation]]:
@@ -74,7 +69,8 @@ def find_missing(wanted: Sequence[Annotation], shown: Iterable[AnnotationShown])
     return missing
 
 
-def _body(check: CheckRun, annotations: Sequence[Annotation]) -> dict[str, JsonValue]:
+def update_body(check: CheckRun, annotations: Sequence[Annotation]) -> dict[str, JsonValue]:
+    """Body of ``PATCH check-runs/{id}``: everything but the head, which GitHub never changes."""
     output: dict[str, JsonValue] = {
         "title": shorten_plain(check.title, MAX_TITLE),
         "summary": shorten(check.summary, MAX_TEXT),
