@@ -10,6 +10,7 @@ from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.checks import SLUG, Annotation, Button, CheckRun, CheckRunRef, FailingCheck
 from domain.github.pull_requests import ReportedCheck
 from domain.runs.run import RepositoryRef
+from domain.text.escaping import cut_text
 from github.client import quote_segment
 from github.conversation import GitHubConversation
 from github.deployments import GitHubActions
@@ -72,7 +73,7 @@ def find_missing(wanted: Sequence[Annotation], shown: Iterable[AnnotationShown])
 def update_body(check: CheckRun, annotations: Sequence[Annotation]) -> dict[str, JsonValue]:
     """Body of ``PATCH check-runs/{id}``: everything but the head, which GitHub never changes."""
     output: dict[str, JsonValue] = {
-        "title": shorten_plain(check.title, MAX_TITLE),
+        "title": cut_text(check.title, MAX_TITLE),
         "summary": shorten(check.summary, MAX_TEXT),
     }
     if check.text:
@@ -96,7 +97,7 @@ def _truncate(one: Annotation) -> Annotation:
     return one.model_copy(
         update={
             "end_line": max(one.start_line, one.end_line),
-            "title": shorten_plain(one.title, MAX_TITLE),
+            "title": cut_text(one.title, MAX_TITLE),
             "message": shorten_bytes(one.message if one.message.strip() else one.title or "…", MAX_MESSAGE),
         }
     )
@@ -271,11 +272,6 @@ def shorten(text: str, limit: int) -> str:
     if len(closing) > _ROOM_FOR_CLOSING:  # nested absurdly deep: show it as it is rather than not at all
         closing = ""
     return kept + closing + note
-
-
-def shorten_plain(text: str, limit: int) -> str:
-    """Plain text of at most ``limit`` characters, with an ellipsis if something is missing."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def shorten_bytes(text: str, limit: int) -> str:

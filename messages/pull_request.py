@@ -11,7 +11,7 @@ from domain.runs.next_step import ReviewState, SendBack
 from domain.runs.patches import RED_CHECK
 from domain.runs.plan import Plan, RatedPlan, Task
 from domain.runs.run import Phase
-from domain.text.escaping import escape, flatten_text, inline_code, name_count
+from domain.text.escaping import cut_text, escape, flatten_text, inline_code, name_count
 from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
 from messages.audit import end_with_spent, render_spent
@@ -484,8 +484,8 @@ def _defuse(text: str, limit: int) -> str:
 
 def _cut_inert(text: str, limit: int) -> str:
     """The beginning, in which nobody is mentioned, also where the end of some code is lost."""
-    shown = _defuse_mentions(_cut(text, limit))
-    return shown if len(shown) <= limit else _cut(_MENTION[0].sub(_MENTION[1], shown), limit)
+    shown = _defuse_mentions(cut_text(text, limit))
+    return shown if len(shown) <= limit else cut_text(_MENTION[0].sub(_MENTION[1], shown), limit)
 
 
 def _defuse_mentions(text: str) -> str:
@@ -517,10 +517,6 @@ def _flat(text: str, limit: int) -> str:
 
 def _defuse_closing(text: str) -> str:
     return _CLOSES.sub(r"\1\2issue ", text)
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 # --- what GitHub refuses --------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from domain.memories import (
     split_tags,
 )
 from domain.runs.run import RepositoryRef
-from domain.text.escaping import flatten_redacted, format_moment
+from domain.text.escaping import cut_text, flatten_redacted, format_moment
 from memory.db.engine import Database
 from memory.learned import catalogue
 from memory.learned.catalogue import CatalogueEntry, MemoryHistory, Recall
@@ -216,8 +216,7 @@ def render_brief(shelved: CatalogueEntry, names: Mapping[int, str], now: datetim
         f"{memory.short_id}  {memory.kind}  {_describe_place(memory, names)}  "
         f"{state}{pinned}  {_describe_uses(shelved)}"
     )
-    text = flatten_redacted(memory.content)
-    yield f"    {text if len(text) <= _WIDTH else text[: _WIDTH - 1] + '…'}"
+    yield f"    {cut_text(flatten_redacted(memory.content), _WIDTH)}"
     yield from (f"    {line}" for line in _render_pattern(shelved))
 
 
