@@ -87,8 +87,6 @@ class ArgumentVerdict(Value):
 
 
 class QuestionAnswer(Value):
-    """The answer to a question."""
-
     answer: str
 
     @property

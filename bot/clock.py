@@ -1,12 +1,11 @@
 """The real clock, and moments as people type them on a terminal or into a form."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
+from domain.config.values import parse_duration
 from domain.errors import ForgeError
 from domain.text.escaping import strip_invisible
-
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 class SystemClock:
@@ -24,9 +23,8 @@ def parse_moment(text: str | None, now: datetime, option: str) -> datetime | Non
     """
     if text is None:
         return None
-    ago = re.fullmatch(r"(\d{1,4})([mhdw])", text)
-    if ago:
-        return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+    if re.fullmatch(r"\d{1,4}[mhdw]", text):
+        return now - parse_duration(text)
     try:
         named = datetime.fromisoformat(text)
     except ValueError:

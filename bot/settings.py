@@ -280,23 +280,14 @@ def is_without_model(settings: Installation) -> bool:
     return not models.are_named and all(isinstance(models.find(tier), Unusable) for tier in ModelTier)
 
 
-def load() -> Settings:
-    """The settings of this process.
+def load(kind: type[AnySettings]) -> AnySettings:
+    """The settings of this process: of a command that only reads the database, of a door, or of the App.
 
     :raises ConfigurationError: one line that names the first wrong setting.
     """
-    settings = _build(Settings)
-    _refuse_short(settings)
-    return settings
-
-
-def load_door() -> DoorSettings:
-    """The settings of a process that only takes webhooks.
-
-    :raises ConfigurationError: one line that names the first wrong setting.
-    """
-    settings = _build(DoorSettings)
-    _refuse_short(settings)
+    settings = _build(kind)
+    if isinstance(settings, DoorSettings):
+        _refuse_short(settings)
     return settings
 
 
@@ -306,14 +297,6 @@ def _refuse_short(settings: DoorSettings) -> None:
             f"FORGE_WEBHOOK_SECRET is shorter than {_SHORTEST_SECRET} characters, so it could be guessed.",
             "Make one with `openssl rand -hex 32`, and set it in the App's settings on GitHub, too.",
         )
-
-
-def load_installation() -> Installation:
-    """The settings of a command that only reads the database.
-
-    :raises ConfigurationError: one line that names the first wrong setting.
-    """
-    return _build(Installation)
 
 
 def lacks_app() -> bool:

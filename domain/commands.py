@@ -69,7 +69,7 @@ class ReviewPullRequest(NumberedCommand):
     seen: EventSnapshot | None = None
     pushed_at: datetime | None = None
     before_sha: str = ""
-    effort: Effort | None = Field(default=None, exclude_if=lambda effort: effort is None)
+    effort: Effort | None = None
 
 
 class ReviewCheckedHead(RepositoryCommand):
@@ -198,14 +198,14 @@ class ExecuteComment(WrittenComment):
     :param path: the file on whose diff it stands, and ``line`` its line at the head; empty below the conversation.
     """
 
-    kind: Literal["obey_comment"] = "obey_comment"
+    kind: Literal["execute_comment"] = "execute_comment"
     written_at: datetime
     head_sha: str | None
     opened_by: int | None
     asked: tuple[SlashCommand | SlashMistake, ...]
     seen: EventSnapshot | None = None
-    path: str = Field(default="", exclude_if=lambda path: not path)
-    line: int | None = Field(default=None, exclude_if=lambda line: line is None)
+    path: str = ""
+    line: int | None = None
 
 
 class DecideGate(RepositoryCommand):
@@ -233,7 +233,7 @@ class RecordThread(NumberedCommand):
     :param is_dated: whether the event has a time; then no two events have the same body.
     """
 
-    kind: Literal["note_thread"] = "note_thread"
+    kind: Literal["record_thread"] = "record_thread"
     root: int
     thread: str
     is_resolved: bool
@@ -267,7 +267,7 @@ class ChangesRequested(NumberedCommand):
     kind: Literal["changes_requested"] = "changes_requested"
     head_sha: str
     seen: EventSnapshot | None = None
-    remark: ReadRemark | None = Field(default=None, exclude_if=lambda remark: remark is None)
+    remark: ReadRemark | None = None
 
 
 class ReadReply(WrittenComment):
@@ -277,7 +277,7 @@ class ReadReply(WrittenComment):
     :param path: the file it is about; ``line`` is None if it is about no line of the head.
     """
 
-    kind: Literal["hear_comment"] = "hear_comment"
+    kind: Literal["read_reply"] = "read_reply"
     words: str
     path: str
     line: int | None

@@ -7,8 +7,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-from pydantic import Field
-
 from domain.money import NO_EXTENSION, BudgetExtension
 from domain.runs.run import Phase, RepositoryRef
 from domain.value import Value, shorten_id
@@ -109,7 +107,7 @@ class GateRequest(Value):
     :param grants: what an approval grants, for money or model calls.
     :param on_issue: the run of an issue asks, so its comments are on the issue.
     :param of_instruction: the run of an instruction on a pull request asks, which a push does not end.
-    :param verb: of the command that gave the instruction; empty in gates of earlier versions.
+    :param verb: of the command that gave the instruction; empty without one.
     :param proposed_head: the head of the run's pull request, which shows the check; empty: none yet.
     :param needs_words: whether an approval has to say what to do.
     :param has_follower: whether an agent works on, which keeps to the conditions of an approval; else they are a note.
@@ -131,15 +129,15 @@ class GateRequest(Value):
     escalate: tuple[str, ...] = ()
     grants: BudgetExtension = NO_EXTENSION
     on_issue: bool = False
-    of_instruction: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
-    verb: str = Field(default="", exclude_if=lambda verb: not verb)
+    of_instruction: bool = False
+    verb: str = ""
     proposed_head: str = ""
     task: str = ""
     shows: str = ""
     needs_words: bool = False
     has_follower: bool = True
     findings: tuple[str, ...] = ()
-    lone_author: str = Field(default="", exclude_if=lambda login: not login)
+    lone_author: str = ""
 
     @property
     def timeout(self) -> timedelta:
@@ -163,7 +161,7 @@ class GateDecision(Value):
     :param seconded_by: the logins of those who said the same before, where it took two people.
     :param cause: the delivery that brought the answer.
     :param grants: what it grants beyond the limits.
-    :param choice: None for an expired or void gate, and where an earlier version kept the answer.
+    :param choice: None for an expired or void gate.
     :param shown: the digest of what was shown when it was decided; see :attr:`GateRequest.digest`.
     """
 

@@ -27,8 +27,6 @@ _DIGITS = 4  # avoids rounding errors in sums of tenths
 
 
 class MemoryKind(StrEnum):
-    """The kind of a memory."""
-
     episodic = "episodic"  # an event
     semantic = "semantic"  # a fact
     procedural = "procedural"  # a procedure
@@ -325,7 +323,7 @@ def apply_use(memory: Memory, use: Use, now: datetime) -> Memory:
 
 
 def revert_use(memory: Memory, use: Use, now: datetime) -> Memory:
-    """Reverts a use."""
+    """Takes back what a use changed of the confidence."""
     sure = _clamp(compute_confidence(memory, now) - use.change)
     return memory.model_copy(update={"confidence": sure, "used_at": max(memory.used_at, now)})
 

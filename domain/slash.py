@@ -80,10 +80,10 @@ class PlainCommand(_SlashCommand):
 
 
 class AskHelp(_SlashCommand):
-    """``about`` is None for all verbs; it is left out then, so that the version before reads it."""
+    """``about`` is None for all verbs."""
 
     verb: Literal[Verb.help] = Verb.help
-    about: Verb | None = Field(default=None, exclude_if=lambda about: about is None)
+    about: Verb | None = None
 
 
 class Pause(_SlashCommand):
@@ -140,7 +140,7 @@ class Dismiss(_SlashCommand):
 
     verb: Literal[Verb.dismiss] = Verb.dismiss
     finding: str | None = None
-    scope: Literal["file", "repository"] | None = Field(default=None, exclude_if=lambda scope: scope is None)
+    scope: Literal["file", "repository"] | None = None
     reason: Text
 
 
@@ -161,7 +161,7 @@ class LookBack(_SlashCommand):
     """What Forge changed, or its runs; of a finding or the findings of a gate: their places, or their past."""
 
     verb: Literal[Verb.diff, Verb.history]
-    finding: str | None = Field(default=None, exclude_if=lambda finding: finding is None)
+    finding: str | None = None
     gate: str | None = None
 
 
@@ -186,7 +186,7 @@ class Delegate(_SlashCommand):
     verb: Literal[Verb.delegate] = Verb.delegate
     gate: str | None = None
     account: str = ""
-    to: Literal["agent"] | None = Field(default=None, exclude_if=lambda to: to is None)
+    to: Literal["agent"] | None = None
 
 
 class Tell(_SlashCommand):
@@ -203,7 +203,7 @@ class Mend(_SlashCommand):
     """What fails on the head of a pull request. ``text`` answers what was asked; None: nothing more."""
 
     verb: Literal[Verb.mend] = Verb.mend
-    text: Words | None = Field(default=None, exclude_if=lambda text: text is None)
+    text: Words | None = None
 
 
 class TakeBaseIn(_SlashCommand):

@@ -10,6 +10,7 @@ from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.checks import SLUG, Annotation, Button, CheckRun, CheckRunRef, FailingCheck
 from domain.github.pull_requests import ReportedCheck
 from domain.runs.run import RepositoryRef
+from domain.text.escaping import cut_text
 from github.client import quote_segment
 from github.conversation import GitHubConversation
 from github.deployments import GitHubActions
@@ -44,12 +45,7 @@ def require_valid(check: CheckRun) -> None:
 
 def creation_body(check: CheckRun, annotations: Sequence[Annotation]) -> JsonValue:
     """Body of ``POST check-runs``."""
-    return {**_body(check, annotations), "head_sha": check.head_sha}
-
-
-def update_body(check: CheckRun, annotations: Sequence[Annotation]) -> JsonValue:
-    """Body of ``PATCH check-runs/{id}``: everything but the head, which GitHub never changes."""
-    return _body(check, annotations)
+    return {**update_body(check, annotations), "head_sha": check.head_sha}
 
 
 def batches(annotations: Sequence[Annotation]) -> list[Sequence[Annotation]]:
@@ -74,9 +70,10 @@ def find_missing(wanted: Sequence[Annotation], shown: Iterable[AnnotationShown])
     return missing
 
 
-def _body(check: CheckRun, annotations: Sequence[Annotation]) -> dict[str, JsonValue]:
+def update_body(check: CheckRun, annotations: Sequence[Annotation]) -> dict[str, JsonValue]:
+    """Body of ``PATCH check-runs/{id}``: everything but the head, which GitHub never changes."""
     output: dict[str, JsonValue] = {
-        "title": shorten_plain(check.title, MAX_TITLE),
+        "title": cut_text(check.title, MAX_TITLE),
         "summary": shorten(check.summary, MAX_TEXT),
     }
     if check.text:
@@ -100,7 +97,7 @@ def _truncate(one: Annotation) -> Annotation:
     return one.model_copy(
         update={
             "end_line": max(one.start_line, one.end_line),
-            "title": shorten_plain(one.title, MAX_TITLE),
+            "title": cut_text(one.title, MAX_TITLE),
             "message": shorten_bytes(one.message if one.message.strip() else one.title or "…", MAX_MESSAGE),
         }
     )
@@ -275,11 +272,6 @@ def shorten(text: str, limit: int) -> str:
     if len(closing) > _ROOM_FOR_CLOSING:  # nested absurdly deep: show it as it is rather than not at all
         closing = ""
     return kept + closing + note
-
-
-def shorten_plain(text: str, limit: int) -> str:
-    """Plain text of at most ``limit`` characters, with an ellipsis if something is missing."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def shorten_bytes(text: str, limit: int) -> str:

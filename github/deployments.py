@@ -11,6 +11,7 @@ from pydantic import AwareDatetime, JsonValue
 from domain.errors import NotFound
 from domain.github.checks import KEY, TASK, HostDeploymentState, Job, WorkflowRun
 from domain.runs.run import RepositoryRef
+from domain.text.escaping import cut_text
 from domain.value import Value
 from github.client import quote_segment, repository_path
 from github.conversation import GitHubConversation
@@ -149,7 +150,7 @@ class GitHubDeployments(GitHubActions):
             "required_contexts": [*required_contexts],
             "payload": {**payload},
             "environment": environment,
-            "description": _cut(description),
+            "description": cut_text(description, LONGEST_DESCRIPTION),
             "transient_environment": False,
             "production_environment": is_production,
         }
@@ -187,7 +188,7 @@ class GitHubDeployments(GitHubActions):
         purpose = f"say that deployment {deployment_id} of {repository.full_name} is {state}"
         wanted: JsonValue = {
             "state": state.value,
-            "description": _cut(description),
+            "description": cut_text(description, LONGEST_DESCRIPTION),
             "log_url": log_url,
             "environment_url": environment_url,
             "auto_inactive": auto_inactive,
@@ -256,11 +257,6 @@ class GitHubDeployments(GitHubActions):
         """
         purpose = f"cancel workflow run {run_id} of {repository.full_name}"
         await self._send(repository, "POST", f"actions/runs/{run_id}/cancel", purpose, {})
-
-
-def _cut(description: str) -> str:
-    whole = len(description) <= LONGEST_DESCRIPTION
-    return description if whole else description[: LONGEST_DESCRIPTION - 1] + "…"
 
 
 class DeploymentShown(Value):

@@ -16,6 +16,7 @@ from http import HTTPStatus
 from typing import cast
 
 from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized, Unavailable, Unprocessable
+from domain.text.escaping import cut_text
 from github.transport import Answer
 
 MAX_QUOTED = 500  # characters of GitHub's own words
@@ -62,7 +63,7 @@ def error_codes(answer: Answer) -> set[str]:
 def quote(text: str) -> str:
     """Foreign text made safe for our messages: one line of limited length, without secrets."""
     line = _SECRET.sub("[secret]", _INVISIBLE.sub(" ", text)).strip()
-    return line if len(line) <= MAX_QUOTED else line[:MAX_QUOTED] + "…"
+    return cut_text(line, MAX_QUOTED)
 
 
 def _list_permissions(answer: Answer) -> str:

@@ -137,7 +137,7 @@ class Tokens(Protocol):
     """The tokens with which requests are authorised."""
 
     async def get(self, installation_id: int) -> str:
-        """The token for an installation."""
+        """A token that is valid for longer than a request takes."""
         ...
 
     def drop(self, installation_id: int, refused: str) -> None:

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from agents.syntax.quotes import split_quotes
 from domain.slash import MOST_COMMANDS, SLASH, Problem, SlashCommand, SlashMistake
-from domain.text.escaping import flatten_text, strip_invisible
+from domain.text.escaping import cut_text, flatten_text, strip_invisible
 from domain.text.hidden_characters import fold_alike
 from domain.verbs import FINDING, INSTRUCTING, MEANT, OPTIONAL_FINDING, VERBS, Verb
 
@@ -430,6 +430,4 @@ def _diagnose(verb: Verb, rest: str, in_thread: bool) -> Problem:
 
 
 def _mistake(problem: Problem, line: str, verb: Verb | None = None) -> SlashMistake:
-    written = flatten_text(line)
-    shown = written if len(written) <= LONGEST_QUOTE else written[: LONGEST_QUOTE - 1] + "…"
-    return SlashMistake(problem=problem, written=shown, verb=verb)
+    return SlashMistake(problem=problem, written=cut_text(flatten_text(line), LONGEST_QUOTE), verb=verb)

@@ -153,7 +153,6 @@ async def save_location(
 
 
 async def get(database: Database, gate_id: str) -> Gate | None:
-    """The gate with this id."""
     row = await database.get(GateRow, gate_id)
     return None if row is None else parse_gate(row)
 

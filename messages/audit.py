@@ -364,8 +364,6 @@ def to_json(entry: AuditEntry) -> dict[str, Any]:
 
 
 class ExportForm(StrEnum):
-    """The forms of an export."""
-
     jsonl = "jsonl"  # everything the ledger knows
     csv = "csv"  # the columns that people read
 

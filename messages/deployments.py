@@ -73,7 +73,6 @@ def render_title(deployment: Deployment) -> str:
 
 
 def render_check(report: DeploymentReport) -> CheckText:
-    """Its check."""
     deployment = report.deployment
     return CheckText(render_title(deployment)[:200], "\n\n".join(_list_parts(report)))
 

@@ -7,7 +7,6 @@ from domain.gates import BUDGET_GATES, Choice, Gate, GateRequest, GateState
 from domain.runs.recovery import MOST_ATTEMPTS
 from domain.runs.run import Phase
 from domain.text.escaping import escape, format_moment, inline_code, link
-from domain.verbs import Verb
 from messages.audit import render_spent
 from messages.review import CheckText, render_reasons
 
@@ -253,7 +252,7 @@ def name_retry(gate: Gate) -> str:
     if gate.request.phase is Phase.deployment:
         return "" if gate.name == "deploy_hold" else "/forge deploy ENV"
     if gate.request.of_instruction:
-        return f"/forge {gate.request.verb or Verb.do}"
+        return f"/forge {gate.request.verb}"
     return "/forge run" if gate.request.on_issue else "/forge review full"
 
 

@@ -13,7 +13,7 @@ from domain.events import Event, EventType
 from domain.gates import Gate, GateState
 from domain.notices import Notice, NoticeFormat, NoticeType, TargetState
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
-from domain.text.escaping import flatten_text, format_moment
+from domain.text.escaping import cut_text, flatten_text, format_moment
 from domain.text.redaction import redact_outgoing
 from domain.value import shorten_id
 from messages.gates import name_deciders, name_retry, render_title
@@ -94,8 +94,7 @@ def describe_state(state: TargetState) -> str:
 
 def plain(text: str, limit: int) -> str:
     """One line without credentials and invisible characters, of at most ``limit`` characters."""
-    flat = redact_outgoing(flatten_text(text[: 8 * limit + 1000]))
-    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+    return cut_text(redact_outgoing(flatten_text(text[: 8 * limit + 1000])), limit)
 
 
 # --- what happens ------------------------------------------------------------------------------------------

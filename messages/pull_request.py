@@ -4,13 +4,14 @@ import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from domain.money import format_usd
 from domain.runs.next_step import ReviewState, SendBack
 from domain.runs.patches import RED_CHECK
 from domain.runs.plan import Plan, RatedPlan, Task
 from domain.runs.run import Phase
-from domain.text.escaping import escape, flatten_text, inline_code, name_count
+from domain.text.escaping import cut_text, escape, flatten_text, inline_code, name_count
 from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
 from messages.audit import end_with_spent, render_spent
@@ -391,7 +392,8 @@ def push_refused(branch: str, said: str, *, spent: int) -> str:
     allowed = (
         "an admin of the repository allows Forge to create branches named `forge/…` in rulesets and branch protection."
     )
-    after = UNSIGNED if needs_signatures(said) else WORKFLOWS if needs_workflows(said) else allowed
+    is_workflow = PushRule.workflows.is_named(said)
+    after = UNSIGNED if PushRule.signatures.is_named(said) else WORKFLOWS if is_workflow else allowed
     return (
         f"**GitHub refused the branch {inline_code(branch)}.** "
         f"{_escape_foreign(said, 500) or 'It did not say why.'}\n\n"
@@ -482,8 +484,8 @@ def _defuse(text: str, limit: int) -> str:
 
 def _cut_inert(text: str, limit: int) -> str:
     """The beginning, in which nobody is mentioned, also where the end of some code is lost."""
-    shown = _defuse_mentions(_cut(text, limit))
-    return shown if len(shown) <= limit else _cut(_MENTION[0].sub(_MENTION[1], shown), limit)
+    shown = _defuse_mentions(cut_text(text, limit))
+    return shown if len(shown) <= limit else cut_text(_MENTION[0].sub(_MENTION[1], shown), limit)
 
 
 def _defuse_mentions(text: str) -> str:
@@ -517,15 +519,8 @@ def _defuse_closing(text: str) -> str:
     return _CLOSES.sub(r"\1\2issue ", text)
 
 
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-
-
 # --- what GitHub refuses --------------------------------------------------------------------------------------
 
-_SIGNATURES = re.compile(r"verified signatures?", re.IGNORECASE)
-_MERGES = re.compile(r"must not contain merge commits|linear history", re.IGNORECASE)
-_WORKFLOWS = re.compile(r"without .?workflows.? permission", re.IGNORECASE)
 WORKFLOWS = (
     "An owner of the App gives it the permission `workflows` (read and write) in its settings, and whoever installed "
     "it accepts that; or somebody pushes it by hand."
@@ -537,32 +532,19 @@ UNSIGNED = (
 )
 
 
-def needs_signatures(said: str) -> bool:
-    """Whether a refusal says that commits must be signed.
+class PushRule(Enum):
+    """What GitHub refuses pushes for, by its words after ``GH006`` (branch protection) or ``GH013`` (rulesets)."""
 
-    :param said: GitHub's words, after ``GH006`` (branch protection) or ``GH013`` (rulesets).
-    """
-    return _SIGNATURES.search(said) is not None
+    signatures = re.compile(r"verified signatures?", re.IGNORECASE)
+    no_merges = re.compile(r"must not contain merge commits|linear history", re.IGNORECASE)  # nor in a pull request
+    workflows = re.compile(r"without .?workflows.? permission", re.IGNORECASE)  # the App lacks it, on any branch
 
-
-def forbids_merges(said: str) -> bool:
-    """Whether a refusal says that the branch takes no merges, so that no pull request brings one there either.
-
-    :param said: GitHub's words.
-    """
-    return _MERGES.search(said) is not None
-
-
-def needs_workflows(said: str) -> bool:
-    """Whether a refusal says that the App may not push changes of workflows, to whatever branch.
-
-    :param said: GitHub's words.
-    """
-    return _WORKFLOWS.search(said) is not None
+    def is_named(self, said: str) -> bool:
+        return self.value.search(said) is not None
 
 
 def explain_refused_push(said: str) -> str:
     """GitHub's words, and what they mean for Forge where Forge knows."""
-    if needs_workflows(said):
+    if PushRule.workflows.is_named(said):
         return f"{said.rstrip('. ')}. {WORKFLOWS}"
-    return f"{said.rstrip()} {UNSIGNED}" if needs_signatures(said) else said
+    return f"{said.rstrip()} {UNSIGNED}" if PushRule.signatures.is_named(said) else said

@@ -10,7 +10,7 @@ from domain.gates import Gate
 from domain.review.findings import Finding
 from domain.review.review import Decision, SuppressedFinding, SuppressionReason
 from domain.runs.run import ReasonCode, Run, RunState, Trigger
-from domain.text.escaping import format_moment
+from domain.text.escaping import cut_text, format_moment
 from domain.value import shorten_id
 from messages.audit import describe_event
 from messages.changes import AgentTurn, describe_use
@@ -217,5 +217,4 @@ def describe_held(held: SuppressedFinding) -> str:
 
 
 def _cut(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _WORDS else f"{flat[: _WORDS - 1]}…"
+    return cut_text(" ".join(text.split()), _WORDS)

@@ -13,7 +13,7 @@ ADVICE = "Install bubblewrap where Forge runs, or use a kernel with Landlock; `f
 
 
 class CodeOrigin(StrEnum):
-    """The origin of the code."""
+    """Whose code it is, the most trusted first."""
 
     own = "own"  # the checkout of the person who runs Forge on it
     member = "member"  # a branch of the repository, by an author who may write to it

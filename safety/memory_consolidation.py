@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from domain.memories import Archived, Memory, MemoryKind, Use, compute_confidence, find_archive_reason
 from domain.text.similarity import SAME_THRESHOLD, Statement
@@ -57,7 +58,10 @@ def plan_eviction(live: Sequence[Memory], new: Sequence[Memory], most: int, now:
 RECURS = 3
 """The number of runs that taught the same from which an episode is a pattern."""
 PATTERN = "pattern"
-"""The tag of a pattern; the next tag is its kind: ``failure``, ``success`` or ``approach``."""
+"""The tag of a pattern; the next tag is its kind: ``failure``, ``success`` or ``approach``.
+
+Its context is the trigger, the first sentence of its content the pattern, and what follows the resolution.
+"""
 
 _DOES = re.compile(
     r"\b(when|whenever|if|before|after|run|use|add|avoid|check|call|read|write|set|keep|prefer)\b", re.IGNORECASE
@@ -112,38 +116,31 @@ class ConsolidationPlan(Value):
         return dict(counted) | {"promoted": sum(each.made is not None for each in self.changes)}
 
 
-class MemoryPattern(Value):
-    """A memory as a pattern.
+class PatternFigures(NamedTuple):
+    """What is known of a memory that is a pattern.
 
+    :param outcome: ``failure``, ``success`` or ``approach``.
+    :param frequency: how many runs taught it.
     :param success_rate: the share of applications that helped, from 0 to 1; None: there were none yet.
     """
 
     outcome: str
-    trigger: str
-    pattern: str
-    resolution: str
     frequency: int
     success_rate: float | None
-    confidence: float
 
 
-def to_pattern(memory: Memory, uses: Mapping[Use, int], now: datetime) -> MemoryPattern | None:
-    """A memory as a pattern; None if it is none.
+def compute_figures(memory: Memory, uses: Mapping[Use, int]) -> PatternFigures | None:
+    """The figures of a pattern; None if the memory is none.
 
     :param uses: how often each use occurred.
     """
     if PATTERN not in memory.tags:
         return None
-    says, _, resolution = memory.content.partition(". ")
     helped, did_not = uses.get(Use.applied, 0), uses.get(Use.dismissed, 0)
-    return MemoryPattern(
+    return PatternFigures(
         outcome=next((tag for tag in memory.tags if tag in {"failure", "success"}), "approach"),
-        trigger=memory.context,
-        pattern=says.rstrip("."),
-        resolution=resolution or says,
         frequency=1 + uses.get(Use.recurred, 0),
         success_rate=helped / (helped + did_not) if helped + did_not else None,
-        confidence=compute_confidence(memory, now),
     )
 
 

@@ -11,7 +11,9 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+from tests.databases import create_database, drop_database
 from tests.left_out import WHOLE, load_left_out, strip_parameters
+from tests.stories.driver import Story, open_story
 from tests.world.browser import BROWSER
 from tests.world.shared_forge import LENDER
 
@@ -68,6 +70,15 @@ def _rank(item: pytest.Item) -> tuple[str, ...]:
         item.path.parent.name,
         *(name for name in ("story", "story_with_model", "impatient_story") if name in names),
     )
+
+
+@pytest.fixture
+async def guarded_story(tmp_path: Path) -> AsyncGenerator[Story]:
+    """A story whose operator lets Forge ask no private address."""
+    url = create_database("sqlite", tmp_path)
+    async with open_story(url, tmp_path, outbound_allow="") as started:
+        yield started
+    drop_database(url)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,7 +1,8 @@
 """Tells what has neither come to its end nor waits for a moment on the clock."""
 
+import asyncio
 import functools
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Select, bindparam, column, literal, or_, select, table, union_all
@@ -11,8 +12,20 @@ from memory.db.engine import Database
 from memory.db.tables.deliveries import DeliveryRow
 from memory.db.tables.repositories import GateRow
 from memory.db.tables.runs import RunRow, WaitRow
+from simulator import Simulator
 
 _SOON = timedelta(seconds=5)
+
+
+async def settle(github: Simulator, database: Database, seconds: float) -> None:
+    """Wait until everything came to its end in processes that work for a GitHub.
+
+    :raises TimeoutError: it takes longer than these seconds.
+    """
+    async with asyncio.timeout(seconds):
+        await github.settle()
+        while await find_unfinished(database, datetime.now(UTC)):  # noqa: ASYNC110  # it is another process
+            await asyncio.sleep(0.1)
 
 
 async def find_unfinished(database: Database, now: datetime) -> list[tuple[str, str]]:

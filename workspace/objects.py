@@ -110,7 +110,7 @@ class Objects:
         candidates = rename_candidates(entries, limits)
         there = await self._find_marks(merge_base, entries)
         look, _ = await asyncio.to_thread(choose, entries, Attributes(), limits, there)
-        sizes = await self._sizes({*_blobs(look), *_blobs(candidates), *attribute_files.values()})
+        sizes = await self.available({*_blobs(look), *_blobs(candidates), *attribute_files.values()})
         small = {directory: blob for directory, blob in attribute_files.items() if sizes.get(blob, MEGABYTE) < MEGABYTE}
         contents = await self.contents(set(small.values()))
         attributes = Attributes({directory: contents[blob] for directory, blob in small.items()})
@@ -118,7 +118,7 @@ class Objects:
 
         look, skipped = await asyncio.to_thread(choose, entries, attributes, limits, there)
         if unknown := {blob for blob in _blobs(look) if blob not in sizes}:
-            sizes |= await self._sizes(unknown)
+            sizes |= await self.available(unknown)
         look, too_large = within_sizes(look, sizes, limits, self.absent)
         read = await self._readable(look, attributes)
         patches = await self._patches(read.look, read.recoded)
@@ -152,7 +152,7 @@ class Objects:
     async def read(self, tree: str, paths: Sequence[str], most: int = MEGABYTE) -> dict[str, bytes]:
         """Files of a commit or tree by path, if they exist there; no links, nothing of so many bytes or more."""
         named = await self._find_files(tree, [path.encode() for path in paths])
-        sizes = await self._sizes(set(named.values()))
+        sizes = await self.available(set(named.values()))
         contents = await self.contents({blob for blob in named.values() if sizes.get(blob, most) < most})
         return {path: contents[blob] for path, blob in named.items() if blob in contents}
 
@@ -225,17 +225,13 @@ class Objects:
         pairs = (line.split(" ") for line in listed.stdout.decode().splitlines())
         return {name: int(size) for name, size in pairs if size != "missing"}
 
-    async def available(self, blobs: Collection[str]) -> dict[str, int]:
-        """The sizes of blobs, after fetching missing ones."""
-        return await self._sizes(blobs)
-
     async def blobs(self, tree: str, paths: Sequence[bytes]) -> dict[bytes, str]:
         """The regular files with ordinary names among these paths of a commit or tree: path → blob."""
         ordinary = _fit_command_line([path for path in paths if to_printable(path).encode() == path])
         found = await self._find_files(tree, ordinary)
         return {path.encode(): blob for path, blob in found.items()}
 
-    async def _sizes(self, blobs: Collection[str]) -> dict[str, int]:
+    async def available(self, blobs: Collection[str]) -> dict[str, int]:
         """The sizes of blobs, after fetching missing ones."""
         sizes = await self.sizes(blobs)
         if missing := set(blobs) - sizes.keys():

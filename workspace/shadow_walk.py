@@ -82,7 +82,7 @@ class WalkEnded(Exception):
 
 
 def sign(found: os.stat_result) -> FileSignature:
-    """The signature of a file."""
+    """What is another whenever a program wrote to the file."""
     return FileSignature(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_mode)
 
 

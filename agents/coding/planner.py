@@ -2,9 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Annotated
-
-from pydantic import Field
 
 from agents.coding.recovery import render_baseline
 from agents.loop.loop import Agent
@@ -42,11 +39,8 @@ _DECLARED = re.compile(r"<\?.{0,1000}?\?>|<![A-Za-z][^>]{0,1000}>", re.DOTALL)
 _TAG = re.compile(rf"<([A-Za-z][A-Za-z0-9-]*+)(?:{_ATTRIBUTE}){{1,30}}+\s*+/?>")
 _GAP = re.compile(r"\n[ \t]*+\n(?:[ \t]*+\n)++")
 
-Writers = Annotated[tuple[int, ...], Field(default=())]
-"""The accounts that wrote or edited a text, with :data:`domain.github.commits.AN_APP`; no model sees them.
-
-Whoever shows a text has to say whose it is; only texts that earlier versions kept do not.
-"""
+Writers = tuple[int, ...]
+"""The accounts that wrote or edited a text, with :data:`domain.github.commits.AN_APP`; no model sees them."""
 
 
 class AuthoredText(Value):
@@ -99,8 +93,7 @@ class PlanningTask(Value):
     :param asked: what the planner asked in the run before; none if that did not end with questions.
     :param earlier: the plan that this one replaces, and ``earlier_by`` whose words made it.
     :param replies: comments by people after that plan.
-    :param conventions: what the repository wrote down about how it wants code to be written; None in a run that began
-        under a version which did not read that.
+    :param conventions: what the repository wrote down about how it wants code to be written.
     :param place: of an instruction, whose words are those of ``issue`` and whose number and title are those of the
         pull request; None for an issue.
     """
@@ -116,7 +109,7 @@ class PlanningTask(Value):
     earlier_by: tuple[int, ...] = ()
     title_by: tuple[int, ...] = ()
     replies: tuple[AuthoredText, ...] = ()
-    conventions: Conventions | None = None
+    conventions: Conventions = NO_CONVENTIONS
     place: InstructionPlace | None = None
 
     @property
@@ -173,8 +166,8 @@ def build_content(task: PlanningTask, baseline: Baseline | None = None, *, says_
         *(_render_issue(task) if task.place is None else _render_instruction(task, task.place)),
         *_render_repository(task),
         *render_baseline(baseline, says_words=says_words),
-        *render_conventions(task.conventions or NO_CONVENTIONS),
-        *render_elsewhere(task.conventions or NO_CONVENTIONS),
+        *render_conventions(task.conventions),
+        *render_elsewhere(task.conventions),
         *_render_asked(task.asked),
         *_render_comments("comments", task.comments),
     ]

@@ -10,7 +10,7 @@ from domain.review.avoidance import INSTEAD, LEGITIMATE
 from domain.runs.earlier_tests import Baseline
 from domain.runs.patches import ChangedFile, ChangeSet
 from domain.runs.recovery import HiddenFailure, RecoveryAttempt, Strategy
-from domain.text.escaping import flatten_text
+from domain.text.escaping import cut_text, flatten_text
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 
@@ -149,5 +149,4 @@ def render_baseline(baseline: Baseline | None, *, says_words: bool) -> Iterator[
 
 
 def _flatten(text: str) -> str:
-    line = redact_outgoing(flatten_text(text))
-    return line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"
+    return cut_text(redact_outgoing(flatten_text(text)), _LINE)

@@ -41,7 +41,7 @@ from agents.llm import messages
 from agents.llm.models import CALL_SECONDS, LanguageModel, find_key_variable
 from domain.money import Reservation
 from domain.ports import ModelBudget
-from domain.text.escaping import flatten_redacted
+from domain.text.escaping import cut_text, flatten_redacted
 from domain.value import Value
 
 FAILURES = (AgentRunError, UserError, ValueError)
@@ -388,8 +388,7 @@ def read_reason(error: Exception) -> str:
     while isinstance(body, dict):
         told = cast(dict[str, Any], body)
         body = told.get("error") or told.get("message") or told.get("detail") or ""
-    said = flatten_redacted(str(body or ""))
-    return said if len(said) <= _LONGEST_REASON else said[:_LONGEST_REASON] + "…"
+    return cut_text(flatten_redacted(str(body or "")), _LONGEST_REASON)
 
 
 def summarize_error(error: Exception) -> str:

@@ -19,6 +19,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError as NewerError
 
 from agents.syntax.languages import find_language
+from domain.text.escaping import cut_text
 
 BELIEVED = frozenset({"go", "java", "ruby", "php", "csharp", "rust"})
 """Languages whose errors can be believed."""
@@ -206,16 +207,12 @@ def _describe_error(node: SgNode) -> SyntaxFault:
     if place.end.line > place.start.line:
         why = "the code from here cannot be parsed; perhaps a bracket is missing"
         return SyntaxFault(place.start.line + 1, why, False)
-    return SyntaxFault(place.start.line + 1, f"unexpected `{_shorten(node.text())}`")
+    text = " ".join(node.text().replace("`", "'").split())
+    return SyntaxFault(place.start.line + 1, f"unexpected `{cut_text(text, 40)}`")
 
 
 def _describe_missing(node: SgNode) -> SyntaxFault:
     return SyntaxFault(node.range().start.line + 1, f"`{node.kind()}` is missing")
-
-
-def _shorten(text: str, limit: int = 40) -> str:
-    flat = " ".join(text.replace("`", "'").split())
-    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
 def find_broken(path: str, before: str, after: Sequence[str]) -> list[str]:

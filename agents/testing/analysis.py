@@ -24,7 +24,7 @@ from domain.paths import clean_name, is_source, namesake
 from domain.review.changes import Change
 from domain.runs.patches import RequiredFix
 from domain.runs.testing import LAST_LINE, Analysis, FailureClass, TestCase, TestRun
-from domain.text.escaping import flatten_text
+from domain.text.escaping import cut_text, flatten_text
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 
@@ -197,8 +197,7 @@ def _fix(judgement: Judgement, paths: Sequence[str]) -> str:
 
 def _clean_text(text: str, limit: int) -> str:
     """A model's text as one line of bounded length, without addresses that a reader might follow."""
-    said = _ADDRESS.sub("(address left out)", strip_hidden(text[: 4 * limit]))
-    return said if len(said) <= limit else said[: limit - 1].rstrip() + "…"
+    return cut_text(_ADDRESS.sub("(address left out)", strip_hidden(text[: 4 * limit])), limit)
 
 
 # --- required fixes ----------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from domain.runs.testing import (
     TestCase,
     keep_worst,
 )
+from domain.text.escaping import cut_text
 
 MOST_BYTES = 16_000_000
 _DEEPEST = 64
@@ -235,8 +236,7 @@ class _Walk:
 
 def to_one_line(text: str, limit: int) -> str:
     """The beginning of a text as one line of at most ``limit`` characters; invisible ones are escaped."""
-    shown = _escape(" ".join(text[: 4 * limit].split()))
-    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    return cut_text(_escape(" ".join(text[: 4 * limit].split())), limit)
 
 
 def keep_ends(text: str, limit: int) -> str:

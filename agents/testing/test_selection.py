@@ -16,6 +16,7 @@ from domain.errors import ToolError
 from domain.paths import is_lock, is_manifest, is_source, is_test, namesake
 from domain.review.review import RiskLevel
 from domain.runs.testing import LONGEST_PATH
+from domain.text.escaping import cut_text
 from domain.value import Value
 from workspace.sandbox.worker_pool import WorkerPool
 
@@ -83,7 +84,7 @@ def select(
     if not relevant:
         return Selection(reason="No tests: only documents changed.")
     if configuration := next((path for path in relevant if _concerns_all(path)), None):
-        return _select_all(f"{_cut(configuration)} changed, which concerns all of them")
+        return _select_all(f"{cut_text(configuration, LONGEST_PATH)} changed, which concerns all of them")
     if len(sources) > MOST_SOURCES:
         return _select_all(f"the repository has more than {MOST_SOURCES:,} sources to look through")
     tests = _Tests(paths, sources, relevant)
@@ -91,7 +92,7 @@ def select(
     for path in relevant:
         of_file = tests.find_for(path)
         if not of_file and not (path not in tests.paths and _holds_tests_only(path)):
-            return _select_all(f"it is not known which tests concern {_cut(path)}")
+            return _select_all(f"it is not known which tests concern {cut_text(path, LONGEST_PATH)}")
         chosen |= of_file
     integration = tests.find_integration(relevant) - chosen if level is RiskLevel.medium else set[str]()
     also = f", and {len(integration)} integration tests beside them, as the risk is medium" if integration else ""
@@ -123,10 +124,6 @@ def concerns_code(changed: Sequence[str]) -> bool:
 
 def _select_all(why: str) -> Selection:
     return Selection(runs_all=True, reason=f"All tests: {why}.")
-
-
-def _cut(path: str) -> str:
-    return path if len(path) <= LONGEST_PATH else path[: LONGEST_PATH - 1] + "…"
 
 
 def _concerns_all(path: str) -> bool:

@@ -9,7 +9,7 @@ from rich.table import Table
 from bot.doctor import Diagnosis, PartState, fail
 from bot.doctor.doctor import diagnose
 from bot.doctor.machine import judge_levels
-from bot.settings import load
+from bot.settings import Settings, load
 from domain.errors import ForgeError
 from domain.text.escaping import strip_invisible
 from safety.containment import CODE
@@ -31,7 +31,7 @@ async def examine(console: Console, *, ask: bool = False, verbose: bool = False)
     async for finding in diagnose(ask=ask):
         healthy = _show(console, finding) and healthy
     try:
-        settings = load()
+        settings = load(Settings)
         user, wanted = settings.sandbox_user, settings.sandbox
     except ForgeError:
         user, wanted = "nobody", "auto"

@@ -29,7 +29,7 @@ def list_gates(
 ) -> None:
     """List the latest gates, waiting ones first. People decide them on GitHub."""
     if context.invoked_subcommand is None:
-        run(lambda settings: show_all(settings, state, limit))
+        run(Installation, lambda settings: show_all(settings, state, limit))
 
 
 async def show_all(settings: Installation, state: GateState | None, limit: int) -> None:

@@ -115,8 +115,8 @@ def demo(
     """Show a review from end to end on this machine, without an account or a key."""
     from rich.console import Console
 
-    from bot import demo as show
     from bot.cli.process import stop_signal
+    from bot.demo import show
     from bot.logging import configure
 
     configure("console", level=40)

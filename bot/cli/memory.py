@@ -24,14 +24,14 @@ from domain.memories import (
     split_tags,
 )
 from domain.runs.run import RepositoryRef
-from domain.text.escaping import flatten_redacted, format_moment
+from domain.text.escaping import cut_text, flatten_redacted, format_moment
 from memory.db.engine import Database
 from memory.learned import catalogue
 from memory.learned.catalogue import CatalogueEntry, MemoryHistory, Recall
 from memory.reports import costs
 from messages.memory import OUTCOMES, USES, describe_memory_event
 from pipeline.config import loading
-from safety.memory_consolidation import to_pattern
+from safety.memory_consolidation import compute_figures
 
 _WIDTH = 100  # characters of a memory's text in a list
 
@@ -216,9 +216,8 @@ def render_brief(shelved: CatalogueEntry, names: Mapping[int, str], now: datetim
         f"{memory.short_id}  {memory.kind}  {_describe_place(memory, names)}  "
         f"{state}{pinned}  {_describe_uses(shelved)}"
     )
-    text = flatten_redacted(memory.content)
-    yield f"    {text if len(text) <= _WIDTH else text[: _WIDTH - 1] + '…'}"
-    yield from (f"    {line}" for line in _render_pattern(shelved, now))
+    yield f"    {cut_text(flatten_redacted(memory.content), _WIDTH)}"
+    yield from (f"    {line}" for line in _render_pattern(shelved))
 
 
 def render_memory(story: MemoryHistory, names: Mapping[int, str], now: datetime) -> Iterator[str]:
@@ -226,7 +225,7 @@ def render_memory(story: MemoryHistory, names: Mapping[int, str], now: datetime)
     shelved, memory = story.entry, story.entry.memory
     yield f"{memory.short_id}  {memory.kind}  {_describe_place(memory, names)}  {memory.id}"
     yield f"  {flatten_redacted(memory.content)}"
-    yield from (f"  {line}" for line in _render_pattern(shelved, now))
+    yield from (f"  {line}" for line in _render_pattern(shelved))
     if memory.context:
         yield f"  When it matters: {flatten_redacted(memory.context)}"
     if memory.tags:
@@ -239,9 +238,9 @@ def render_memory(story: MemoryHistory, names: Mapping[int, str], now: datetime)
     yield from _render_recalls(story, shelved)
 
 
-def _render_pattern(shelved: CatalogueEntry, now: datetime) -> Iterator[str]:
+def _render_pattern(shelved: CatalogueEntry) -> Iterator[str]:
     """The figures of a pattern, if the memory is one."""
-    found = to_pattern(shelved.memory, {Use(use): count for use, count in shelved.uses.items()}, now)
+    found = compute_figures(shelved.memory, {Use(use): count for use, count in shelved.uses.items()})
     if found is not None:
         rate = "not applied yet" if found.success_rate is None else f"helped {found.success_rate:.0%} of the time"
         yield f"Pattern ({found.outcome}): {found.frequency} runs taught it, {rate}"

@@ -8,7 +8,7 @@ import typer
 
 from bot.cli import lookup
 from bot.cli.output import print_lines
-from bot.cli.process import run, run_app
+from bot.cli.process import run
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.operator_files import load_notice_access
@@ -40,11 +40,11 @@ def notices_command(
     if test is not None and secret is not None:
         raise typer.BadParameter("Choose one of --test and --secret.")
     if test is not None:
-        run_app(lambda settings: try_target(settings, test, repository))
+        run(Settings, lambda settings: try_target(settings, test, repository))
     elif secret is not None:
-        run_app(lambda settings: print_secret(settings, secret, repository))
+        run(Settings, lambda settings: print_secret(settings, secret, repository))
     else:
-        run(show_all)
+        run(Installation, show_all)
 
 
 async def show_all(settings: Installation) -> None:

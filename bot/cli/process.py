@@ -15,7 +15,7 @@ import typer
 
 from bot import interrupts
 from bot.logging import configure
-from bot.settings import AnySettings, DoorSettings, Installation, Settings, load, load_door, load_installation
+from bot.settings import AnySettings, Installation, Settings, load
 from bot.version import VERSION
 
 _OPEN_FILES = 65_536
@@ -42,12 +42,15 @@ def stop_signal() -> asyncio.Event:
 _Work = TypeVar("_Work", bound=Callable[..., Coroutine[Any, Any, None]])
 
 
-def run(work: Callable[[Installation], Coroutine[Any, Any, None]]) -> None:
-    """Run a command that needs only the database.
+def run(kind: type[AnySettings], work: Callable[[AnySettings], Coroutine[Any, Any, None]]) -> None:
+    """Run a command that needs these settings: of the database alone, of a door, or of the App.
 
     :raises ConfigurationError: if a setting is wrong.
     """
-    _run(load_installation, work)
+    settings = load(kind)
+    configure(settings.log_format)
+    interrupts.raise_again()
+    asyncio.run(work(settings))
 
 
 def command(app: typer.Typer, name: str) -> Callable[[_Work], _Work]:
@@ -59,7 +62,7 @@ def command(app: typer.Typer, name: str) -> Callable[[_Work], _Work]:
     def add(work: _Work) -> _Work:
         @functools.wraps(work)
         def start(**options: Any) -> None:
-            run(lambda settings: work(settings, **options))
+            run(Installation, lambda settings: work(settings, **options))
 
         taken = inspect.signature(work)
         vars(start).update(__signature__=taken.replace(parameters=[*taken.parameters.values()][1:]))
@@ -67,29 +70,6 @@ def command(app: typer.Typer, name: str) -> Callable[[_Work], _Work]:
         return work
 
     return add
-
-
-def run_app(work: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:
-    """Run a command that needs all settings of the App.
-
-    :raises ConfigurationError: if a setting is wrong.
-    """
-    _run(load, work)
-
-
-def run_door(work: Callable[[DoorSettings], Coroutine[Any, Any, None]]) -> None:
-    """Run a command that needs the settings of a process that only takes webhooks.
-
-    :raises ConfigurationError: if a setting is wrong.
-    """
-    _run(load_door, work)
-
-
-def _run(read: Callable[[], AnySettings], work: Callable[[AnySettings], Coroutine[Any, Any, None]]) -> None:
-    settings = read()
-    configure(settings.log_format)
-    interrupts.raise_again()
-    asyncio.run(work(settings))
 
 
 def operator_name() -> str:
@@ -103,12 +83,12 @@ def operator_name() -> str:
 log = structlog.get_logger(__name__)
 
 
-def announce_start(load: Callable[[], Installation] = load_installation) -> None:
+def announce_start(kind: type[Installation]) -> None:
     """Log that the process starts, once it has the settings it needs.
 
     :raises ConfigurationError: if a setting is wrong.
     """
-    settings = load()
+    settings = load(kind)
     if isinstance(settings, Settings):
         _ = settings.github  # raises for a wrong key or address
     configure(settings.log_format)

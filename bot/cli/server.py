@@ -14,18 +14,17 @@ commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 @commands.command()
 def serve() -> None:
     """Accept webhooks and do the work. Without a GitHub App, first show a page that sets one up, as `setup` does."""
-    from bot.cli.process import announce_start
-    from bot.settings import lacks_app, load, load_installation
+    from bot.cli.process import announce_start, run
+    from bot.settings import Installation, Settings, lacks_app
 
-    announce_start(load_installation if lacks_app() else load)
+    announce_start(Installation if lacks_app() else Settings)
     from bot.cli import serve as serving
     from bot.cli import setup as first_run
-    from bot.cli.process import run_app
     from bot.listener import HeldPort
 
     held = HeldPort()
     if first_run.complete(held):
-        run_app(lambda settings: serving.serve(settings, held))
+        run(Settings, lambda settings: serving.serve(settings, held))
 
 
 @commands.command()
@@ -57,27 +56,25 @@ def setup(
 @commands.command()
 def worker() -> None:
     """Do work only, without webhooks, beside other processes on the same database. Serves health and metrics, too."""
-    from bot.cli.process import announce_start
-    from bot.settings import load
+    from bot.cli.process import announce_start, run
+    from bot.settings import Settings
 
-    announce_start(load)
+    announce_start(Settings)
     from bot.cli import serve as serving
-    from bot.cli.process import run_app
 
-    run_app(serving.work)
+    run(Settings, serving.work)
 
 
 @commands.command()
 def door() -> None:
     """Take webhooks only, and store them for the workers. Needs the App's secret, not its key. Serves health, too."""
-    from bot.cli.process import announce_start
-    from bot.settings import load_door
+    from bot.cli.process import announce_start, run
+    from bot.settings import DoorSettings
 
-    announce_start(load_door)
-    from bot.cli.process import run_door
+    announce_start(DoorSettings)
     from bot.doors import take_webhooks
 
-    run_door(take_webhooks)
+    run(DoorSettings, take_webhooks)
 
 
 @commands.command()
@@ -85,8 +82,9 @@ def migrate() -> None:
     """Migrate the database to this version's schema. `serve` and `worker` do so when they start."""
     from bot.cli import runs as listing
     from bot.cli.process import run
+    from bot.settings import Installation
 
-    run(listing.migrate)
+    run(Installation, listing.migrate)
 
 
 @commands.command()

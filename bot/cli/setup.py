@@ -8,7 +8,7 @@ from bot.cli.output import output
 from bot.cli.process import stop_signal
 from bot.listener import HeldPort
 from bot.logging import configure
-from bot.settings import Installation, check_stored, lacks_app, list_named, load_installation
+from bot.settings import Installation, check_stored, lacks_app, list_named, load
 from bot.setup.site import set_up
 from domain.errors import ConfigurationError
 
@@ -50,7 +50,7 @@ def run_alone() -> None:
 
 
 def _run(held: HeldPort | None = None) -> bool:
-    settings = load_installation()
+    settings = load(Installation)
     configure(settings.log_format)
     interrupts.raise_again()
     return asyncio.run(_serve(settings, held))
@@ -71,7 +71,7 @@ def rotate_key() -> None:
 
     :raises ConfigurationError: there is no new key, or something cannot be read or written.
     """
-    settings = load_installation()
+    settings = load(Installation)
     settings.make_data_dir()
     settings.store.rotate_key()
     with output() as console:
@@ -88,7 +88,7 @@ def store(name: str) -> None:
     :param name: as in the environment.
     :raises ConfigurationError: there is no such setting, or the value is wrong.
     """
-    settings = load_installation()
+    settings = load(Installation)
     value = sys.stdin.read(_LARGEST + 1).strip()
     if len(value) > _LARGEST:
         raise ConfigurationError(f"The value of {name} is longer than {_LARGEST} characters.", "Check what was piped.")

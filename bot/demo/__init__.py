@@ -1,5 +1,1 @@
 """The demo: a whole Forge against a simulated GitHub on this machine, shown step by step in the terminal."""
-
-from bot.demo.show import run
-
-__all__ = ["run"]

@@ -5,8 +5,6 @@ from enum import Enum
 
 
 class PartState(Enum):
-    """The state of a part."""
-
     well = "well"
     note = "note"  # Forge can work, but somebody should look at it
     broken = "broken"  # Forge cannot work until it is fixed

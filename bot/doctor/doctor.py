@@ -26,7 +26,7 @@ async def diagnose(*, ask: bool = False) -> AsyncGenerator[Diagnosis]:
     """
     yield ok("version", f"forge {VERSION}, Python {platform.python_version()}")
     try:
-        settings = load()
+        settings = load(Settings)
         _ = settings.github
     except ForgeError as error:
         yield fail("settings", error.message, error.advice)

@@ -28,7 +28,7 @@ from bot.health import ALIVE
 from bot.listener import HeldPort, listen
 from bot.pages import Denied, make_templates, read_fields
 from bot.setting_sources import Places
-from bot.settings import Installation, list_named, load_installation
+from bot.settings import Installation, list_named, load
 from bot.setup.choices import AFTERWARDS, STORED, Choices, describe_app, find_install_page, parse_choices
 from bot.setup.guard import LIFETIME, SetupGuard
 from domain.errors import ConfigurationError
@@ -331,13 +331,13 @@ NO_KEY = fail("model", "There is no key.", "Paste one, or go on without a model.
 async def examine_installation() -> Sequence[Diagnosis]:
     """What `forge doctor` finds with the settings as they are now."""
     found = [each async for each in diagnose()]
-    settings = load_installation()
+    settings = load(Installation)
     return [*found, await check_sandbox(settings.sandbox_user, settings.sandbox)]
 
 
 async def try_key(provider: str, key: str) -> tuple[Diagnosis, Mapping[str, str]]:
     """Ask the cheaper of the provider's models for one word; also returns the settings to keep if it answered."""
-    settings = load_installation()
+    settings = load(Installation)
     kept = {KEYS[provider]: key}
     names = {ModelTier.strong: settings.strong_model, ModelTier.fast: settings.fast_model}
     asked = next((tier for tier in (ModelTier.fast, ModelTier.strong) if names[tier].startswith(provider)), None)

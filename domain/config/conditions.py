@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 from domain import globs
 from domain.review.review import Decision, RiskLevel
 from domain.runs.run import Phase, Trigger
+from domain.text.escaping import cut_text
 from domain.verdicts import Reason
 
 LONGEST = 300
@@ -515,7 +516,7 @@ def _show_value(value: Fact | None) -> str:
     if isinstance(value, tuple):
         return f"{len(value)} of them"
     if isinstance(value, str):
-        return json.dumps(value if len(value) <= 60 else value[:59] + "…", ensure_ascii=False)
+        return json.dumps(cut_text(value, 60), ensure_ascii=False)
     return "not known yet" if value is None else str(value).lower() if isinstance(value, bool) else f"{value:.15g}"
 
 
@@ -526,4 +527,4 @@ def _as_float(value: Fact | None) -> float | None:
 def _quote(text: str) -> str:
     """Text of a condition as inline code, on one line and short."""
     flat = " ".join(text.split()).replace("`", "'")
-    return f"`{flat[:40]}{'…' if len(flat) > 40 else ''}`"
+    return f"`{cut_text(flat, 40)}`"

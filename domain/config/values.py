@@ -18,12 +18,12 @@ MAX_MISTAKES = 20
 
 
 LONGEST_WAIT = timedelta(days=30)
-_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def parse_duration(text: str) -> timedelta:
-    """Parses a duration such as ``30m``, ``24h`` or ``7d``."""
+    """Parses a duration such as ``30m``, ``24h`` or ``7d``; people may type ``2w``, too."""
     return timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
 
 

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field, JsonValue, field_validator
 
 from domain.errors import OutboundError, OutboundFailed
 from domain.ports import Outbound, OutboundAnswer
-from domain.text.escaping import flatten_text
+from domain.text.escaping import cut_text, flatten_text
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 
@@ -289,8 +289,7 @@ def _figure(text: str) -> float:
 
 
 def _cut(text: str, most: int = MOST_QUOTED) -> str:
-    line = flatten_text(text)
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return cut_text(flatten_text(text), most)
 
 
 def is_json_path(text: str) -> bool:

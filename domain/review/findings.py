@@ -126,7 +126,7 @@ class Proof(Value):
     promise: str = Field(default="", max_length=LONGEST_REASON)
     reproduction: Reproduction | None = None
     seconds: float = 0.0
-    outlasts_fix: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
+    outlasts_fix: bool = False
 
     @property
     def is_shown(self) -> bool:
@@ -240,7 +240,7 @@ class RawFinding(Value):
     layer: Layer
     help_url: str | None = None
     is_doubted: bool = False
-    grounds: str = Field(default="", exclude_if=lambda told: not told)
+    grounds: str = ""
     mark: str = Field(default="", exclude=True, repr=False)
 
     @property

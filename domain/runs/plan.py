@@ -14,7 +14,7 @@ from domain import globs
 from domain.globs import matches
 from domain.paths import fold_path
 from domain.review.review import RiskLevel
-from domain.text.escaping import flatten_text
+from domain.text.escaping import cut_text, flatten_text
 from domain.value import Value
 from domain.verdicts import Reason
 
@@ -298,8 +298,7 @@ def _find_hidden(place: str) -> str | None:
 
 
 def _quote(place: str) -> str:
-    flat = flatten_text(place)
-    return f"“{flat if len(flat) <= 100 else flat[:99] + '…'}”"
+    return f"“{cut_text(flatten_text(place), 100)}”"
 
 
 # --- order -------------------------------------------------------------------------------------------------

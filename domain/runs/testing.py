@@ -59,7 +59,7 @@ class TestCase(Value):
     path: Path | None = None
     line: Line | None = None
     outcome: CaseOutcome
-    is_expected: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
+    is_expected: bool = False
     seconds: Seconds = 0.0
     message: str = Field(default="", max_length=LONGEST_MESSAGE)
     details: str = Field(default="", max_length=LONGEST_DETAILS)

@@ -130,6 +130,11 @@ _ADDRESS = re.compile(r"https://[A-Za-z0-9.-]{1,200}(?:/[\w./~%+=&?#,;:-]{0,1000
 _FORGED = re.compile(r"<!--(?=\s*forge:)", re.IGNORECASE)
 
 
+def cut_text(text: str, limit: int) -> str:
+    """The text, cut between two characters to at most ``limit`` with "…"."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
 def cut_words(text: str, limit: int) -> str:
     """The text, cut behind a word to at most ``limit`` characters with "…": never within code, and not within
     parentheses where that leaves half of it.
@@ -145,8 +150,7 @@ def cut_words(text: str, limit: int) -> str:
 
 def _truncate(text: str, limit: int) -> str:
     """One redacted line of at most ``limit`` characters, cut between two of them."""
-    flat = _redact_line(text, limit)
-    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+    return cut_text(_redact_line(text, limit), limit)
 
 
 def _redact_line(text: str, limit: int) -> str:

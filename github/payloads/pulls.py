@@ -132,7 +132,6 @@ class ActivityShown(Value):
     before: str
     after: str
     timestamp: AwareDatetime
-    activity_type: str
     actor: AccountShown | None = None
 
     def to_domain(self) -> Push | None:
@@ -272,7 +271,6 @@ class RuleShown(Value):
     """An active rule of a ruleset, with what concerns checks and merge methods."""
 
     type: str
-    ruleset_id: int | None = None
     parameters: _RuleParameters | None = None
 
     def list_checks(self) -> list[RequiredCheck] | None:

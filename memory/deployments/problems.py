@@ -244,14 +244,9 @@ async def note_unsaid(database: Database, problem_id: str, why: str) -> None:
     await _update(database, problem_id, said=why[:500])
 
 
-async def note_closed(database: Database, problem_id: str, at: datetime) -> None:
-    """Keep that people closed the issue about a problem."""
+async def note_closed(database: Database, problem_id: str, at: datetime | None) -> None:
+    """Keep when people closed the issue about a problem; None: they opened it again."""
     await _update(database, problem_id, closed_at=at)
-
-
-async def note_reopened(database: Database, problem_id: str) -> None:
-    """Keep that people opened the issue again."""
-    await _update(database, problem_id, closed_at=None)
 
 
 async def note_solved(

@@ -45,7 +45,6 @@ def is_shared_with(repository: RepositoryRef) -> ColumnElement[bool]:
 
 
 async def find(database: Database, memory_id: str) -> Memory | None:
-    """The memory with this id."""
     row = await database.get(MemoryRow, memory_id)
     return None if row is None else from_row(row)
 

@@ -8,7 +8,7 @@ vectors agree in most bits. Those that agree in the most are compared in full (b
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Select, and_, delete, func, select, type_coerce
+from sqlalchemy import Select, and_, delete, func, select, type_coerce, update
 from sqlalchemy.dialects.postgresql import BIT
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -37,23 +37,19 @@ class Vector:
 
 
 async def keep(database: Database, memories: Sequence[Memory], vectors: Sequence[Vector]) -> None:
-    """Store the vectors of memories, one for each. A stored vector stays if it has its signs.
+    """Store the vectors of memories, one for each. A stored vector stays.
 
     Stores none for a memory that is archived or has another text by now.
 
     :raises ValueError: if a vector has no direction: only zeros, or a value that is not a finite number.
     """
     pairs = [(memory, vector, _encode(vector.values)) for memory, vector in zip(memories, vectors, strict=True)]
-    ids, repositories = [each.id for each in memories], {each.repository_id for each in memories}
-    unsigned = delete(MemoryVectorRow).where(
-        MemoryVectorRow.repository_id.in_(repositories),
-        MemoryVectorRow.memory_id.in_(ids),
-        MemoryVectorRow.dimensions == 0,
-    )
-    query = select(MemoryRow).where(MemoryRow.id.in_(ids), MemoryRow.archived_at.is_(None))
+    ids = [each.id for each in memories]
+    # An update that changes nothing locks on SQLite, too: nobody changes a memory before its vector is stored.
+    locked = update(MemoryRow).where(MemoryRow.id.in_(ids), MemoryRow.archived_at.is_(None))
+    texts = locked.values(id=MemoryRow.id).returning(MemoryRow.id, MemoryRow.content, MemoryRow.context)
     async with database.transaction() as session:
-        await session.execute(unsigned)  # first, so that SQLite lets nobody change a memory before its vector is stored
-        known = {row.id: (row.content, row.context) for row in await session.scalars(query.with_for_update())}
+        known = {row.id: (row.content, row.context) for row in await session.execute(texts)}
         rows = [
             {
                 "repository_id": memory.repository_id,
@@ -77,10 +73,10 @@ async def drop(session: AsyncSession, memory: Memory) -> None:
 
 
 async def list_missing(database: Database, repository_id: int, model: str, most: int = 100) -> Sequence[Memory]:
-    """Live memories of a repository that have no vector by this model, or one without signs; newest first."""
+    """Live memories of a repository that have no vector by this model; newest first."""
     query = (
         select(MemoryRow)
-        .outerjoin(MemoryVectorRow, and_(_OF_MEMORY, MemoryVectorRow.model == model, MemoryVectorRow.dimensions > 0))
+        .outerjoin(MemoryVectorRow, and_(_OF_MEMORY, MemoryVectorRow.model == model))
         .where(MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None))
         .where(MemoryVectorRow.memory_id.is_(None))
         .order_by(MemoryRow.id.desc())

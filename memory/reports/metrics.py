@@ -5,7 +5,7 @@ rest, which people or agents may still change, is few and read anew.
 
 A day is kept with a stamp of its runs: how many there are, how many are over, when the last one ended. A run that ends,
 or ends again, changes the stamp; then the day is counted anew. Nothing else writes here, so a crash loses nothing, and
-a day that is missing, or that an older version passed by, is counted where it is asked for.
+a day that is missing is counted where it is asked for.
 """
 
 import asyncio

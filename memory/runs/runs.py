@@ -203,7 +203,6 @@ async def _load_decision(session: AsyncSession, run_id: str) -> str | None:
 
 
 async def get(database: Database, run_id: str) -> Run | None:
-    """The run with this id."""
     row = await database.get(RunRow, run_id)
     return None if row is None else row.as_run()
 

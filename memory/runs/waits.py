@@ -109,7 +109,6 @@ async def schedule(database: Database, check: ScheduledCheck, due: datetime) -> 
 
 
 async def list_due_checks(database: Database, now: datetime) -> Sequence[ScheduledCheck]:
-    """The checks that are due."""
     query = select(RunRow.id, RunRow.check_cause, RunRow.check_number).where(RunRow.check_due <= now)
     rows = await database.rows(query)
     return [ScheduledCheck(run_id, CheckCause(cause), number or 0) for run_id, cause, number in rows]

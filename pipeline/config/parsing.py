@@ -13,6 +13,7 @@ from domain.config import configuration
 from domain.config.configuration import Configuration, find_contradictions, find_idle_keys
 from domain.config.presets import NOTHING, Values, apply_protections, build, build_conservative, extract_protections
 from domain.config.values import MAX_MISTAKES, Contradiction, Mistake, to_dotted_path
+from domain.text.escaping import cut_text
 from messages import config as config_texts
 from pipeline.config.yaml import Path, Tree, read_yaml
 
@@ -205,5 +206,5 @@ def _describe_value(value: JsonValue) -> str:
         return "a list"
     if isinstance(value, str):
         flat = " ".join(value.split()).replace("`", "'")
-        return f"the text `{flat[:40]}`" + ("…" if len(flat) > 40 else "") if flat else "empty text"
+        return f"the text `{cut_text(flat, 40)}`" if flat else "empty text"
     return f"`{json.dumps(value)}`"

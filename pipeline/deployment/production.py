@@ -122,7 +122,7 @@ class ProblemRun:
         except NotFound:
             issue = None
         if issue is not None and issue.is_open:
-            await problems.note_reopened(self._database, problem.id)
+            await problems.note_closed(self._database, problem.id, None)
             return IssueFacts(is_open=True)
         if issue is not None and issue.closed_at is not None:
             closed_at = issue.closed_at

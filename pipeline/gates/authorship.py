@@ -269,10 +269,9 @@ async def list_askers(services: Services, run: Run) -> frozenset[int]:
 
 async def _list_writers(services: Services, run: Run) -> Collection[int]:
     kept = await model_answers.find(services.database, run, model_answers.TASK)
-    known = frozenset[int]() if kept is None else PlanningTask.model_validate(kept).writers
-    if known:
-        return known
-    issue = await services.host.issue(run.repository, run.number)  # a run of an earlier version
+    if kept is not None:
+        return PlanningTask.model_validate(kept).writers
+    issue = await services.host.issue(run.repository, run.number)  # the task of a run that ended long ago is gone
     return (await load_heard(services, run, issue)).writers
 
 

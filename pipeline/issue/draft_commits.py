@@ -164,7 +164,6 @@ class DraftCommits:
 
 
 async def load_send_backs(context: RunContext) -> list[SendBack]:
-    """The send-backs of a run."""
     return [*await checkpoints.load_send_backs(context.database, context.run)]
 
 

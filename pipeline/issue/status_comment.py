@@ -89,7 +89,6 @@ class StatusComment:
         await self._context.journal.step("say that it is reviewed", self.show, step, text)
 
     async def show_end(self, ended: RunEnd) -> None:
-        """Show how the run ended."""
         spent = await self._context.load_cost()
         text = ended.text or plan_texts.render_progress([("Planning", StepState.done)], spent)
         await self._context.journal.step("say how it ended", self.show, name_final_step(ended.reason), text)

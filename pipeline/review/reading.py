@@ -97,7 +97,7 @@ class ModelReading(ABC):
 
     @abstractmethod
     async def ask(self, question: Question, schema: type[BaseModel]) -> ModelAnswer:
-        """What the model answers."""
+        """What the next model answers from the question alone; without a value it says why."""
 
     async def ask_beside(self, question: Question, schema: type[BaseModel], *, is_shared: bool = False) -> ModelAnswer:
         """The same for what the review can do without.

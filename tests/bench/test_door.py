@@ -21,6 +21,7 @@ from memory.db.engine import sync_engine
 from pipeline.deliveries.intake import Intake
 from pipeline.worker.queues import build_client
 from simulator import Simulator
+from tests.bench.deliveries import record_delivery
 from tests.bench.load import Load, Result, from_another_process
 from tests.bench.recorded import serve_answers
 from tests.stories.driver import SECRET, settings
@@ -54,7 +55,7 @@ async def test_answers_while_workers_run(tmp_path: Path) -> None:
     """100 deliveries a second into a whole Forge, whose workers do what each asks meanwhile."""
     async with Simulator(tmp_path / "github", webhook_secret=SECRET) as github:
         body = tmp_path / "payload.json"
-        body.write_bytes(await _open_pull_request(github))
+        body.write_bytes(await record_delivery(github))
         answers = await _answers(github, json.loads(body.read_bytes()))
     print("\n\nWebhook to answer at 100/s, in one process with the workers that do what the webhooks ask")
     async with serve_answers(answers, tmp_path) as address:
@@ -153,16 +154,5 @@ async def _door(folder: Path) -> AsyncGenerator[Door]:
 async def _payload(folder: Path) -> Path:
     async with Simulator(folder / "github", webhook_secret=SECRET) as github:
         path = folder / "payload.json"
-        path.write_bytes(await _open_pull_request(github))
+        path.write_bytes(await record_delivery(github))
     return path
-
-
-async def _open_pull_request(github: Simulator) -> bytes:
-    """A pull request, and the body of the delivery that tells of it."""
-    repo = github.create_repository("octo-org/shop", files={"app.py": "print()\n"})
-    github.install(repo)
-    alice = github.user("alice")
-    github.grant(repo, alice, "write")
-    await alice.push(repo, "feature", {"app.py": "print(1)\n"}, base="main")
-    await alice.open_pull_request(repo, head="feature", base="main", title="A change")
-    return next(each.raw for each in github.deliveries if each.event == "pull_request")

@@ -14,6 +14,7 @@ from sqlalchemy import text
 
 from memory.db.engine import Database
 from simulator import Simulator
+from tests.bench.deliveries import record_delivery
 from tests.bench.load import Load, Result
 from tests.bench.processor import sum_seconds
 from tests.databases import create_database, drop_database, get_server_pid, restart_server
@@ -73,7 +74,7 @@ async def open_both(folder: Path) -> AsyncGenerator[tuple[DoorServer, DoorServer
     url = create_database("postgresql", folder)
     async with Simulator(folder / "github", webhook_secret=SECRET) as github:
         body = folder / "payload.json"
-        body.write_bytes(await open_pull_request(github))
+        body.write_bytes(await record_delivery(github))
         environment = build_environment(github, url, folder, private_key="")
         plain = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "tests.bench.plain_door", url), stdout=asyncio.subprocess.PIPE, cwd=ROOT
@@ -86,17 +87,6 @@ async def open_both(folder: Path) -> AsyncGenerator[tuple[DoorServer, DoorServer
         plain.kill()
         await plain.wait()
     drop_database(url)
-
-
-async def open_pull_request(github: Simulator) -> bytes:
-    """A pull request, and the body of the delivery that tells of it."""
-    repo = github.create_repository("octo-org/shop", files={"app.py": "print()\n"})
-    github.install(repo)
-    alice = github.user("alice")
-    github.grant(repo, alice, "write")
-    await alice.push(repo, "feature", {"app.py": "print(1)\n"}, base="main")
-    await alice.open_pull_request(repo, head="feature", base="main", title="A change")
-    return next(each.raw for each in github.deliveries if each.event == "pull_request")
 
 
 async def test_the_door_alone(tmp_path: Path) -> None:

@@ -51,15 +51,6 @@ async def service() -> AsyncGenerator[ToyService]:
         yield running
 
 
-@pytest.fixture
-async def guarded_story(tmp_path: Path) -> AsyncGenerator[Story]:
-    """A story whose operator lets Forge ask no private address."""
-    url = create_database("sqlite", tmp_path)
-    async with open_story(url, tmp_path, outbound_allow="") as started:
-        yield started
-    drop_database(url)
-
-
 @asynccontextmanager
 async def _story(request: pytest.FixtureRequest, folder: Path, model: ScriptedModel | None) -> AsyncGenerator[Story]:
     backend: Backend = request.param

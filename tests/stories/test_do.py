@@ -11,6 +11,7 @@ from simulator import User
 from simulator.state import Json, PullRequest, Repository
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
+from tests.world.instructions import hear, listen
 from tests.world.issues import DONE, SHOP, TASK, TEST, patches, plan
 from tests.world.model_findings import find_own
 from tests.world.replies import bodies, mask
@@ -39,16 +40,6 @@ def script(model: ScriptedModel) -> None:
     """Let the model plan and carry out a discount with its test."""
     model.when(ASKED, plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
-
-
-def hear(story: Story, pull: PullRequest) -> str:
-    """Forge's last answer, without the words that it answers."""
-    return listen(story, pull)[-1]
-
-
-def listen(story: Story, pull: PullRequest) -> list[str]:
-    """All of Forge's answers, without the words that they answer."""
-    return [re.sub(r"^> .*\n\n", "", each) for each in bodies(story.answers(pull))]
 
 
 async def test_a_reviewer_who_asks_for_a_commit_is_told_that_they_decide_about_it_no_more(

@@ -4,21 +4,19 @@ import asyncio
 import signal
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
 from memory.db.engine import Database
-from messages import review as review_texts
 from simulator import Simulator
 from simulator.state import PullRequest
 from tests.databases import create_database, drop_database
 from tests.invariants import find_violations
-from tests.resting import find_unfinished
+from tests.resting import settle
 from tests.stories.driver import SECRET
-from tests.world.processes import PATIENCE, ServedProcess, build_environment, run_command
+from tests.world.processes import PATIENCE, ServedProcess, build_environment, conclude, run_command
 
 pytestmark = pytest.mark.own_forge
 
@@ -59,10 +57,7 @@ class Place:
             return set(await session.scalars(names))
 
     async def settle(self) -> None:
-        async with asyncio.timeout(PATIENCE):
-            await self.github.settle()
-            while await find_unfinished(self.database, datetime.now(UTC)):  # noqa: ASYNC110  # it is another process
-                await asyncio.sleep(0.1)
+        await settle(self.github, self.database, PATIENCE)
 
 
 @pytest.fixture
@@ -101,7 +96,7 @@ async def test_a_killed_worker_loses_nothing(place: Place) -> None:
         killed.send(signal.SIGKILL)
         assert await killed.wait_for_end() == -signal.SIGKILL
         await place.settle()
-        assert {conclude(place, pull) for pull in pulls} == {"neutral"}  # nobody read the logic
+        assert {conclude(place.github, pull) for pull in pulls} == {"neutral"}  # nobody read the logic
         assert await find_violations(place.github, place.database) == []
         assert len(await place.list_workers_of_ended()) > 1
 
@@ -115,8 +110,3 @@ async def test_who_is_told_to_stop_gives_its_lease_back(place: Place) -> None:
     async with place.database.transaction() as session:
         held = await session.scalar(text("SELECT count(*) FROM executors WHERE lease_until > now()"))
     assert held == 0
-
-
-def conclude(place: Place, pull: PullRequest) -> str | None:
-    [check] = place.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)
-    return check.conclusion

@@ -19,7 +19,7 @@ from simulator import Simulator
 from simulator.webhooks import Delivery
 from tests.databases import Backend, create_database, drop_database
 from tests.invariants import find_violations
-from tests.resting import find_unfinished
+from tests.resting import find_unfinished, settle
 from tests.stories.driver import SECRET
 
 PATIENCE = 120.0  # seconds
@@ -141,10 +141,7 @@ class ForgeProcess:
 
     async def settle(self) -> None:
         """Wait until everything came to its end."""
-        async with asyncio.timeout(PATIENCE):
-            await self.github.settle()
-            while await find_unfinished(self.database, datetime.now(UTC)):  # noqa: ASYNC110  # it is another process
-                await asyncio.sleep(0.1)
+        await settle(self.github, self.database, PATIENCE)
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
         assert process.stderr is not None

@@ -11,11 +11,11 @@ import pytest
 
 from memory.process import executors
 from memory.process.executors import LEASE, TAKEOVER_PERIOD
-from messages import review as review_texts
 from simulator.errors import Moment, RequestInfo
 from simulator.state import PullRequest
 from tests.databases import Backend
 from tests.threats.serving import PATIENCE, ForgeProcess, start_process
+from tests.world.processes import conclude
 
 pytestmark = pytest.mark.deep  # a lease is half a minute
 
@@ -31,7 +31,7 @@ async def test_t_d3_a_frozen_process_that_nobody_replaced_goes_on(
             await forget_lease(forge)
         os.kill(forge.pid, signal.SIGCONT)
         await forge.settle()
-        assert conclude(forge, pull) == "success"
+        assert conclude(forge.github, pull) == "success"
         assert not any('"displaced"' in line for line in forge.said)
         assert any('"lease.taken_up_again"' in line for line in forge.said)
 
@@ -46,7 +46,7 @@ async def test_t_d3_a_frozen_process_whose_work_another_took_writes_nothing_more
         try:
             await other.start()
             await other.settle()
-            assert conclude(first, pull) == "success"
+            assert conclude(first.github, pull) == "success"
             writes: list[str] = []
 
             async def note(request: RequestInfo, moment: Moment) -> None:
@@ -91,8 +91,3 @@ async def forget_lease(forge: ForgeProcess) -> None:
     """As a sweep of another process does with one that is gone for a day."""
     await executors.forget(forge.database, "served", datetime.now(UTC) + TAKEOVER_PERIOD)
     assert await executors.find(forge.database, "served") is None
-
-
-def conclude(forge: ForgeProcess, pull: PullRequest) -> str | None:
-    [check] = forge.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)
-    return check.conclusion

@@ -15,7 +15,7 @@ from aiohttp import web
 from structlog.testing import capture_logs
 
 from bot.listener import HeldPort, listen
-from bot.settings import load_installation
+from bot.settings import Installation, load
 from bot.setup.choices import parse_choices
 from bot.setup.site import set_up
 from bot.webhook import BODY_SECONDS
@@ -88,7 +88,7 @@ async def _set_up(
             running.was_announced.set()
 
         stopped = asyncio.Event()
-        task = asyncio.create_task(set_up(load_installation(), stopped, announce, running.clock, held))
+        task = asyncio.create_task(set_up(load(Installation), stopped, announce, running.clock, held))
         await running.was_announced.wait()
         try:
             yield running, task
@@ -192,12 +192,12 @@ async def test_t_u3_a_code_is_exchanged_once(local: Setup) -> None:
         other = re.findall(r"state=([\w-]+)", await local.choose(browser))[0]
         back = await local.register(browser)
         assert (await browser.get(back)).status_code == 303
-        kept = load_installation().store.load()
+        kept = load(Installation).store.load()
         code = re.findall(r"code=(\w+)", back)[0]
         again = await browser.get(back)
         with_other = await browser.get("/setup/registered", params={"code": code, "state": other})
         assert (again.status_code, with_other.status_code) == (403, 403)
-        assert load_installation().store.load() == kept
+        assert load(Installation).store.load() == kept
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ async def test_what_github_gave_is_stored_when_there_is_room_again(local: Setup)
     async with local.open_browser() as browser:
         await local.begin(browser)
         back = await local.register(browser)
-        for name, value in load_installation().store.load().items():
+        for name, value in load(Installation).store.load().items():
             if name.startswith("FORGE_GITHUB_"):
                 os.environ[name] = value
         folder = Path("forge-data").rename("away")
@@ -406,7 +406,7 @@ async def test_t_u7_nothing_is_left_open_afterwards(tmp_path: Path) -> None:
             waiting = asyncio.create_task(browser.get("/setup"))
             await asyncio.sleep(0.1)
             assert not waiting.done()
-            async with listen(web.Application(), load_installation(), held=held) as port:
+            async with listen(web.Application(), load(Installation), held=held) as port:
                 assert running.origin.endswith(f":{port}")
                 assert (await waiting).status_code == 404
 
@@ -429,4 +429,4 @@ async def test_t_u6_nothing_secret_is_told(tmp_path: Path) -> None:
 
 
 def _is_registered(running: Setup) -> bool:
-    return bool(load_installation().store.load().get("FORGE_APP_ID"))
+    return bool(load(Installation).store.load().get("FORGE_APP_ID"))

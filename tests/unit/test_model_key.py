@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bot.doctor import PartState
-from bot.settings import load_installation
+from bot.settings import Installation, load
 from bot.setup.site import try_key
 from tests.provider import KEY, Provider, answer_text, serve_provider
 
@@ -20,7 +20,7 @@ async def _try(folder: Path, named: Mapping[str, str]) -> tuple[Provider, PartSt
         os.environ["ANTHROPIC_BASE_URL"] = address
         for name, value in named.items():
             os.environ[name] = value
-        installation = load_installation()
+        installation = load(Installation)
         installation.make_data_dir()
         installation.store.save(_OPENAI)
         found, kept = await try_key("anthropic", KEY)
@@ -30,8 +30,8 @@ async def _try(folder: Path, named: Mapping[str, str]) -> tuple[Provider, PartSt
 async def test_a_key_of_another_provider_brings_its_models(tmp_path: Path) -> None:
     provider, condition, _, kept = await _try(tmp_path, {})
     assert (len(provider.asked), condition) == (1, PartState.well)
-    load_installation().store.save(kept)
-    assert load_installation().fast_model.startswith("anthropic:")
+    load(Installation).store.save(kept)
+    assert load(Installation).fast_model.startswith("anthropic:")
 
 
 async def test_a_key_that_would_not_be_used_is_not_taken(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from bot.outbound import NOTHING, Allowance
 from bot.setting_sources import provider_secrets
-from bot.settings import load, load_installation
+from bot.settings import Installation, Settings, load
 from bot.tool_folders import load_tool_folders
 from domain.errors import ConfigurationError
 
@@ -65,32 +65,32 @@ def complete(tmp_path: Path) -> None:
 def test_a_mistake_is_told_in_our_words(name: str, value: str, told: str) -> None:
     os.environ[name] = value
     with pytest.raises(ConfigurationError, match=f"^{re.escape(told)}") as caught:
-        load()
+        load(Settings)
     assert "\n" not in str(caught.value)
 
 
 def test_what_may_be_read_besides_the_internet() -> None:
-    assert load().outbound_allow == NOTHING
+    assert load(Settings).outbound_allow == NOTHING
     os.environ["FORGE_OUTBOUND_ALLOW"] = "metrics.internal, 10.2.0.0/16"
-    assert load().outbound_allow == Allowance(frozenset({"metrics.internal"}), (ip_network("10.2.0.0/16"),))
+    assert load(Settings).outbound_allow == Allowance(frozenset({"metrics.internal"}), (ip_network("10.2.0.0/16"),))
 
 
 def test_a_missing_one_is_named() -> None:
     del os.environ["FORGE_APP_ID"]
     with pytest.raises(ConfigurationError, match=r"^FORGE_APP_ID is not set"):
-        load()
+        load(Settings)
 
 
 def test_a_misspelt_one_in_the_file_is_named_and_others_names_are_left_alone(tmp_path: Path) -> None:
     file = tmp_path / ".env"
     file.write_text("FORGE_PORT=4000\nANTHROPIC_API_KEY=x\n")
-    assert load().port == 4000
+    assert load(Settings).port == 4000
     file.write_text("FORGE_PROT=4000\n")
     with pytest.raises(ConfigurationError, match="Did you mean FORGE_PORT"):
-        load()
+        load(Settings)
     file.write_bytes(b"\xff\xfe\xff")
     with pytest.raises(ConfigurationError, match=r"^\.env cannot be read: it is not a text file"):
-        load()
+        load(Settings)
 
 
 @pytest.mark.parametrize(
@@ -106,26 +106,26 @@ def test_a_broken_line_of_the_file_is_named(
 ) -> None:
     (tmp_path / ".env").write_text(content)
     with pytest.raises(ConfigurationError, match=f"^{re.escape(told)}"):
-        load()
+        load(Settings)
     assert caplog.records == []
 
 
 def test_a_folder_in_place_of_the_file_is_said(tmp_path: Path) -> None:
     (tmp_path / ".env").mkdir()
     with pytest.raises(ConfigurationError, match=r"^\.env cannot be read: it is a folder\."):
-        load()
+        load(Settings)
 
 
 def test_the_file_gives_the_providers_their_keys(tmp_path: Path) -> None:
     for name in ("ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "AWS_SECRET_ACCESS_KEY", "UNRELATED"):
         os.environ.pop(name, None)
     os.environ["OPENAI_API_KEY"] = "of-the-environment"
-    assert isinstance(load().models.choose(ModelTier.fast), Unusable)
+    assert isinstance(load(Settings).models.choose(ModelTier.fast), Unusable)
     (tmp_path / ".env").write_text(
         "ANTHROPIC_API_KEY=of-the-file-1\nOPENAI_API_KEY=of-the-file-2\nexport OPENROUTER_API_KEY='of-the-file-3'\n"
         "AWS_SECRET_ACCESS_KEY=of-the-file-4\nUNRELATED=of-the-file-5\n"
     )
-    assert isinstance(load().models.choose(ModelTier.fast), LanguageModel)
+    assert isinstance(load(Settings).models.choose(ModelTier.fast), LanguageModel)
     assert {"of-the-file-1", "of-the-environment", "of-the-file-3", "of-the-file-4"} <= set(provider_secrets())
     assert {"of-the-file-2", "of-the-file-5"} & {*os.environ.values()} == set()
 
@@ -144,7 +144,7 @@ def test_the_file_gives_the_providers_their_keys(tmp_path: Path) -> None:
 def test_a_key_under_another_name_is_read_and_hidden(name: str, tmp_path: Path) -> None:
     os.environ.pop(name, None)
     (tmp_path / ".env").write_text(f"{name}=of-the-file\n")
-    load()
+    load(Settings)
     assert os.environ[name] == "of-the-file"
     assert "of-the-file" in provider_secrets()
 
@@ -153,10 +153,10 @@ def test_a_command_that_looks_needs_neither_app_nor_secret() -> None:
     del os.environ["FORGE_WEBHOOK_SECRET"]
     os.environ["FORGE_APP_ID"] = "mine"
     os.environ["FORGE_DATABASE_URL"] = "sqlite:///there.db"
-    assert load_installation().database_url == "sqlite:///there.db"
+    assert load(Installation).database_url == "sqlite:///there.db"
     os.environ["FORGE_PROT"] = "1"
     with pytest.raises(ConfigurationError, match="Did you mean FORGE_PORT"):
-        load_installation()
+        load(Installation)
 
 
 def test_the_folders_of_programs_for_a_local_review(tmp_path: Path) -> None:
@@ -175,11 +175,11 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     for path, why in (("file", "there is a file"), ("file/below", "there is a file"), ("/proc/nope", "be created")):
         os.environ["FORGE_DATA_DIR"] = path
         with pytest.raises(ConfigurationError, match=f"^FORGE_DATA_DIR {path} .*{why}"):
-            load().make_data_dir()
+            load(Settings).make_data_dir()
 
 
 def test_the_folder_is_made(tmp_path: Path) -> None:
     os.environ["FORGE_DATA_DIR"] = str(tmp_path / "a" / "b")
-    load().make_data_dir()
-    load().make_data_dir()
+    load(Settings).make_data_dir()
+    load(Settings).make_data_dir()
     assert list((tmp_path / "a" / "b").iterdir()) == []

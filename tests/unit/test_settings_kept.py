@@ -2,6 +2,7 @@
 
 import io
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from bot.cli.main import cli
 from bot.credentials import CredentialStore
 from bot.setting_sources import provider_secrets
-from bot.settings import check_stored, lacks_app, load, load_installation
+from bot.settings import Installation, Settings, check_stored, lacks_app, load
 from domain.errors import ConfigurationError
 from simulator.server import generate_key
 
@@ -43,7 +44,7 @@ def test_the_stored_ones_are_enough() -> None:
     assert lacks_app()
     keep(ANTHROPIC_API_KEY="sk-kept")
     assert not lacks_app()
-    settings = load()
+    settings = load(Settings)
     assert (settings.app_id, settings.client_id, settings.public_url) == (7, "Iv1", "https://forge.example.com")
     assert settings.private_key_pem() == "stored-key"
     assert [each.get_secret_value() for each in settings.webhook_secret] == ["a-stored-secret-1"]
@@ -52,24 +53,24 @@ def test_the_stored_ones_are_enough() -> None:
 
 def test_environment_then_file_then_store() -> None:
     keep(FORGE_PORT="1001")
-    assert load().port == 1001
+    assert load(Settings).port == 1001
     Path("secrets/forge_port").write_text("1002\n")
-    assert load().port == 1002
+    assert load(Settings).port == 1002
     Path(".env").write_text("FORGE_PORT=1003\n")
-    assert load().port == 1003
+    assert load(Settings).port == 1003
     os.environ["FORGE_PORT"] = "1004"
-    assert load().port == 1004
+    assert load(Settings).port == 1004
 
 
 def test_secrets_of_another_app_do_not_count() -> None:
     keep()
     os.environ["FORGE_APP_ID"] = "8"
     with pytest.raises(ConfigurationError, match=r"^FORGE_WEBHOOK_SECRET is not set"):
-        load()
+        load(Settings)
     os.environ["FORGE_APP_ID"] = "7"
     Path("key.pem").write_text("key of a file")
     os.environ["FORGE_PRIVATE_KEY_PATH"] = "key.pem"
-    assert load().private_key_pem() == "key of a file"
+    assert load(Settings).private_key_pem() == "key of a file"
 
 
 def test_files_of_secrets(tmp_path: Path) -> None:
@@ -83,7 +84,7 @@ def test_files_of_secrets(tmp_path: Path) -> None:
         (tmp_path / "secrets" / name).write_text(value)
     (tmp_path / "secrets" / "kubernetes.io").mkdir()
     assert not lacks_app()
-    settings = load()
+    settings = load(Settings)
     assert (settings.app_id, settings.private_key_pem()) == (9, "line 1\nline 2")
     assert os.environ["ANTHROPIC_API_KEY"] == "sk-mounted"
     assert "of another" not in os.environ.values()
@@ -105,21 +106,21 @@ def test_a_file_that_is_wrong(name: str, content: bytes, told: str) -> None:
     keep()
     Path("secrets", name).write_bytes(content)
     with pytest.raises(ConfigurationError) as caught:
-        load()
+        load(Settings)
     assert str(caught.value).startswith(told)
 
 
 def test_a_folder_of_secrets_that_is_missing() -> None:
     os.environ["FORGE_SECRETS_DIR"] = "nowhere"
     with pytest.raises(ConfigurationError, match=r"^FORGE_SECRETS_DIR nowhere cannot be read: No such file"):
-        load()
+        load(Settings)
 
 
 def test_who_only_reads_the_database_needs_no_key() -> None:
     keep()
     Path("forge-data/credentials.key").unlink()
-    assert load_installation().public_url == ""
-    for work in (load, lacks_app):
+    assert load(Installation).public_url == ""
+    for work in (partial(load, Settings), lacks_app):
         with pytest.raises(ConfigurationError, match=r"credentials\.key cannot be read"):
             work()
 
@@ -130,7 +131,7 @@ def test_who_only_reads_the_database_needs_no_key() -> None:
 def test_a_relay_that_is_none(address: str) -> None:
     os.environ["FORGE_WEBHOOK_RELAY"] = address
     with pytest.raises(ConfigurationError, match=r"^FORGE_WEBHOOK_RELAY is wrong: it must be an https:// address"):
-        load_installation()
+        load(Installation)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +165,7 @@ def test_an_app_s_secrets_are_replaced_on_a_terminal(
     _run(monkeypatch, "sk-new", "--store", "OPENAI_API_KEY")
     _run(monkeypatch, "", "--store", "FORGE_PUBLIC_URL")
     _run(monkeypatch, "", "--rotate-key")
-    settings = load()
+    settings = load(Settings)
     assert len(settings.webhook_secret) == 2
     assert settings.private_key_pem() == generate_key()[0].strip()
     assert (settings.public_url, os.environ["OPENAI_API_KEY"]) == ("", "sk-new")

@@ -13,11 +13,19 @@ from typing import Any
 
 import aiohttp
 
+from messages import review as review_texts
 from simulator import Simulator
+from simulator.state import PullRequest
 from tests.stories.driver import SECRET
 
 PATIENCE = 90.0  # seconds in which a process starts or ends, on a machine that has other things to do
 ROOT = Path(__file__).parents[2]
+
+
+def conclude(github: Simulator, pull: PullRequest) -> str | None:
+    """The conclusion of the one review of a pull request; None while it goes on."""
+    [check] = github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)
+    return check.conclusion
 
 
 def build_environment(github: Simulator, url: str, folder: Path, **more: str) -> dict[str, str]:

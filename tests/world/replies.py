@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Protocol
 
+from domain.text.escaping import cut_text
+
 _MASKS = (
     (re.compile(r"<!--.*?-->", re.DOTALL), ""),
     (re.compile(r"https?://127\.0\.0\.1:\d+"), "https://github.test"),
@@ -29,11 +31,7 @@ def bodies(said: Iterable[Said]) -> list[str]:
 
 def first_lines(said: Iterable[Said]) -> list[str]:
     """The first line of each text, masked, in at most 80 characters: enough where another story holds the whole."""
-    return [_shorten(text.partition("\n")[0]) for text in bodies(said)]
-
-
-def _shorten(line: str) -> str:
-    return line if len(line) <= _WIDTH else line[: _WIDTH - 1].rstrip() + "…"
+    return [cut_text(text.partition("\n")[0], _WIDTH) for text in bodies(said)]
 
 
 def mask(text: str) -> str:

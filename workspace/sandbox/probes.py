@@ -174,7 +174,6 @@ def make_semaphore() -> int:
 
 
 def remove_semaphore(number: int) -> None:
-    """Remove it."""
     _libc.semctl(number, 0, _REMOVE)
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 from agents.review.checks import patterns
 from agents.review.checks.copies import is_text
 from agents.review.checks.dangers import rules
-from agents.review.checks.dangers.rules import DangerHit, find_grammar
+from agents.review.checks.dangers.rules import DangerHit
 from agents.review.checks.dangers.statements import ADVICE
 from agents.review.checks.inputs import (
     MOST_TAKEN_IN,
@@ -26,6 +26,7 @@ from agents.review.checks.inputs import (
 from agents.review.checks.patterns import PatternHit, detect_kind
 from agents.review.checks.ruff_security import is_silenced
 from agents.review.checks.rule_texts import rate
+from agents.syntax.languages import find_language
 from agents.toolbox import Toolbox
 from domain.review.findings import RawFinding
 
@@ -52,7 +53,7 @@ def _match_patterns(file: CheckedFile) -> partial[tuple[list[PatternHit], list[P
 def has_rules(file: CheckedFile) -> bool:
     """Whether there are rules for the language of a file. Tests may do what programs should not."""
     return (
-        find_grammar(file.path) is not None
+        find_language(file.path) in rules.LANGUAGES
         and len(file.head) <= _LARGEST
         and not is_machine_made(file.path)
         and not is_test_or_document(file.path)
@@ -70,7 +71,7 @@ async def check_programs(files: Sequence[CheckedFile], toolbox: Toolbox, *, heed
 
 
 def _match_rules(file: CheckedFile) -> partial[tuple[list[DangerHit], list[DangerHit]]]:
-    grammar = find_grammar(file.path)
+    grammar = find_language(file.path)
     return partial(rules.scan_both, grammar, *_read_sides(file))  # pyrefly: ignore[bad-argument-type]  # it has rules
 
 

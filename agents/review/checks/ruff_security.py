@@ -88,7 +88,7 @@ class PythonCall:
 
     @property
     def name(self) -> str:
-        """What is called."""
+        """What is called, as ``subprocess.run``."""
         return self.text.partition("(")[0].strip()
 
     @cached_property

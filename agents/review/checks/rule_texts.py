@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from domain.review.findings import Severity
-from domain.text.escaping import flatten_text
+from domain.text.escaping import cut_text, flatten_text
 
 
 class Danger(StrEnum):
@@ -114,5 +114,4 @@ def name_some(names: Sequence[str]) -> str:
 
 def shorten(text: str, limit: int = _LONGEST) -> str:
     """One line of at most ``limit`` characters."""
-    flat = flatten_text(text[: 4 * limit])
-    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+    return cut_text(flatten_text(text[: 4 * limit]), limit)

@@ -24,7 +24,7 @@ from domain.review.avoidance import CERTAIN, AvoidanceKind
 from domain.review.changes import Change, FileChange, FileVersions
 from domain.review.findings import Category, Fix, Harm, Layer, MetBy, RawFinding, Severity, grade
 from domain.review.review import IssueAnswer
-from domain.text.escaping import strip_invisible
+from domain.text.escaping import cut_words, strip_invisible
 from domain.text.redaction import redact_outgoing
 from domain.value import Value
 from safety.autofix import is_fit
@@ -156,7 +156,7 @@ class ReportedFinding(Value):
     def grounds(self) -> str:
         """How it comes about, for whoever checks it."""
         told = (("Steps", self.trace), ("Trigger", self.trigger or ""))
-        lines = [f"{name}: {_shorten(clean_message(text))}" for name, text in told if text.strip()]
+        lines = [f"{name}: {cut_words(clean_message(text), _LONGEST_SUMMARY)}" for name, text in told if text.strip()]
         return "\n".join([*lines, f"Harm: {self.harm.value}, met by: {self.met_by.value}"])
 
 
@@ -227,7 +227,7 @@ def extract_findings(
 def summarise_change(answers: Sequence[ModelAnswer]) -> tuple[str, ...]:
     """What the change does, in at most three lines: one for each part that the model read, none twice."""
     reports = [Report.model_validate(answer.value) for answer in answers if answer.value is not None]
-    lines = (_shorten(redact_outgoing(clean_message(report.summary))) for report in reports)
+    lines = (cut_words(redact_outgoing(clean_message(report.summary)), _LONGEST_SUMMARY) for report in reports)
     return tuple(dict.fromkeys(line for line in lines if line))[:_MOST_SUMMARIES]
 
 
@@ -238,12 +238,8 @@ def judge_issue(answers: Sequence[ModelAnswer], number: int | None) -> IssueAnsw
     """
     if number is None or not answers or answers[0].value is None:
         return None
-    told = _shorten(redact_outgoing(clean_message(Report.model_validate(answers[0].value).issue)))
+    told = cut_words(redact_outgoing(clean_message(Report.model_validate(answers[0].value).issue)), _LONGEST_SUMMARY)
     return IssueAnswer(number=number, told=told) if told else None
-
-
-def _shorten(line: str) -> str:
-    return line if len(line) <= _LONGEST_SUMMARY else line[: _LONGEST_SUMMARY - 1].rsplit(" ", 1)[0] + "…"
 
 
 def read_earlier_verdicts(answer: ModelAnswer, question: ReviewQuestion) -> dict[str, bool]:
@@ -345,7 +341,7 @@ def _fix(claim: Claim, file: FileChange, head: Sequence[str], line: int) -> Fix 
 def clean_message(message: str) -> str:
     """The message as short plain prose, without markup or addresses that a reader might follow."""
     text = _ADDRESS.sub("(address left out)", strip_hidden(message[:4000]))
-    return text if len(text) <= 500 else text[:499].rsplit(" ", 1)[0] + "…"
+    return cut_words(text, 500)
 
 
 def repeats(finding: RawFinding, other: RawFinding) -> bool:

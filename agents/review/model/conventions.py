@@ -24,6 +24,7 @@ from domain.paths import clean_name
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Layer, RawFinding
 from domain.review.reading import ConventionFile, Conventions
+from domain.text.escaping import cut_text
 from domain.value import Value
 
 MOST_ASKED = 3
@@ -182,9 +183,7 @@ def _find_source(quote: str, conventions: Sequence[ConventionFile]) -> str | Non
             if start > at:
                 break
             line, start = number, start + len(_squash(words)) + 1
-        said = clean_message(wanted)
-        shown = said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
-        return f"{clean_name(file.path)} line {line} says: “{shown}”"
+        return f"{clean_name(file.path)} line {line} says: “{cut_text(clean_message(wanted), _LONGEST)}”"
     return None
 
 

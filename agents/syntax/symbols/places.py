@@ -165,7 +165,6 @@ class SourceFile:
 
     @cached_property
     def imports(self) -> tuple[Import, ...]:
-        """What the file imports."""
         return tuple(read_imports(self.language, [node.text()[:_LONGEST_IMPORT] for node in self._import_nodes]))
 
     @cached_property

@@ -116,8 +116,8 @@ class MemoryUseRow(TableRow):
 class MemoryVectorRow(TableRow):
     """A model's embedding of a live memory, in numbers of four bytes, to find memories of similar meaning.
 
-    ``dimensions`` counts the numbers; it is 0 if an older version stored the vector without ``signs``. ``signs`` has a
-    bit for each of the first numbers, in hexadecimal on SQLite; see :mod:`memory.learned.vectors`.
+    ``dimensions`` counts the numbers. ``signs`` has a bit for each of the first, in hexadecimal on SQLite; see
+    :mod:`memory.learned.vectors`.
     """
 
     __tablename__ = "memory_vectors"

@@ -95,7 +95,6 @@ class AnswerRequest(Value):
     replied_to: RepliedTo | None = None
 
     def make_key(self, guid: str) -> str:
-        """The key of the answer."""
         return make_key(guid, self.index)
 
     async def enqueue(self, run_id: str, guid: str) -> None:

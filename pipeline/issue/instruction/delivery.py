@@ -12,7 +12,7 @@ from domain.value import Value, shorten_id
 from memory.runs import model_answers, runs, work_checkpoints
 from messages import instructions as texts
 from messages import updates as update_texts
-from messages.pull_request import explain_refused_push, forbids_merges, needs_workflows
+from messages.pull_request import PushRule, explain_refused_push
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import fetch_commits
 from pipeline.feedback.answers.instruction import load_permitted
@@ -236,9 +236,9 @@ class Delivery:
         :param said: GitHub's words.
         """
         why, tested = texts.explain_refusal(said), self.proposal.tested
-        if self.proposal.merges and forbids_merges(said):
+        if self.proposal.merges and PushRule.no_merges.is_named(said):
             return await self._show_patch(made, why, tested, is_linear=True)
-        if needs_workflows(said):
+        if PushRule.workflows.is_named(said):
             return await self._show_patch(made, why, tested)
         return await self._propose(made, why, tested)
 

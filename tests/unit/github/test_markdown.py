@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from github.check_runs import shorten, shorten_bytes, shorten_plain
+from domain.text.escaping import cut_text
+from github.check_runs import shorten, shorten_bytes
 
 NOTE = "*Shortened: GitHub shows no more than 2,000 characters here.*"
 
@@ -60,4 +61,4 @@ def test_bytes_are_counted_and_characters_kept_whole(text: str, limit: int) -> N
 
 
 def test_plain_text_gets_an_ellipsis() -> None:
-    assert (shorten_plain("abcdef", 4), shorten_plain("abcd", 4)) == ("abc…", "abcd")
+    assert (cut_text("abcdef", 4), cut_text("abcd", 4)) == ("abc…", "abcd")

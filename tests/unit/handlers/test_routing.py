@@ -49,7 +49,7 @@ EXPECTED = {
     "pull_request synchronize": "review_pull_request",
     "pull_request_review dismissed": "action_not_used",
     "pull_request_review submitted": "no_command",
-    "pull_request_review_comment created": "hear_comment",
+    "pull_request_review_comment created": "read_reply",
     "pull_request_review_comment deleted": "action_not_used",
     "pull_request_review_comment edited": "comment_edited",
     "pull_request_review_thread resolved": "thread_of_a_person",

@@ -15,7 +15,7 @@ from memory import ledger
 from memory.db.engine import Database
 from memory.db.tables.repositories import MemoryUseRow
 from memory.learned import consolidation, memories
-from safety.memory_consolidation import PATTERN, ConsolidationPlan, LiveMemory, plan_consolidation, to_pattern
+from safety.memory_consolidation import PATTERN, ConsolidationPlan, LiveMemory, compute_figures, plan_consolidation
 from tests.rows import NOON
 from tests.unit.memories.records import WEEK, build_numbered, keep, list_all
 
@@ -89,11 +89,9 @@ def test_an_episode_that_recurs_becomes_a_pattern() -> None:
     assert made.tags == ("tests/api", PATTERN, "failure")
     assert made.confidence == 0.5  # a model does not confirm itself
 
-    found = to_pattern(made, {Use.recurred: 2, Use.applied: 3, Use.dismissed: 1}, NOON + WEEK)
-    assert found is not None
-    assert (found.trigger, found.outcome, found.frequency, found.success_rate) == ("testing", "failure", 3, 0.75)
-    assert found.resolution == "It failed twice."
-    assert to_pattern(episode, {}, NOON) is None
+    assert (made.context, made.content.partition(". ")[2]) == ("testing", "It failed twice.")
+    assert compute_figures(made, {Use.recurred: 2, Use.applied: 3, Use.dismissed: 1}) == ("failure", 3, 0.75)
+    assert compute_figures(episode, {}) is None
 
 
 def test_episodes_that_are_merged_count() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import mul
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select
 
 from domain.memories import Archived, Memory, Scope
 from memory.db.engine import Database
@@ -124,18 +124,6 @@ async def test_what_a_model_makes_longer_than_its_signs(database: Database) -> N
     long = [math.sin(number) for number in range(12_288)]
     await keep_with(database, [(build_memory("The cart."), long)])
     assert await recall_ids(database, RecallQuery(SHOP, ""), Vector(MODEL, long)) == ["The cart."]
-
-
-async def test_a_vector_without_signs_is_made_again(database: Database) -> None:
-    """As code of an earlier version keeps it while both are at work."""
-    memory = build_memory("The cart.")
-    await keep_with(database, [(memory, HERE.values)])
-    async with database.transaction() as session:
-        await session.execute(update(MemoryVectorRow).values(dimensions=0, signs=""))
-    assert await recall_ids(database, RecallQuery(SHOP, "")) == []
-    assert await vectors.list_missing(database, SHOP.id, MODEL) == [memory]
-    await vectors.keep(database, [memory], [HERE])
-    assert await recall_ids(database, RecallQuery(SHOP, "")) == ["The cart."]
 
 
 async def test_vectors_that_cannot_be_compared_are_left_out(database: Database) -> None:

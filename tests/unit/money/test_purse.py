@@ -1,6 +1,5 @@
 """The purse: what is reserved, refused, settled and lost, and that nobody overruns a limit."""
 
-import asyncio
 from datetime import UTC, datetime
 
 import pytest
@@ -17,7 +16,6 @@ from domain.money import (
     Refusal,
     Reservation,
     Usage,
-    to_micro,
 )
 from domain.runs.run import Phase
 from memory import ledger, reservations
@@ -265,29 +263,6 @@ async def test_cost_by_phase_and_model(database: Database):
         ("review", "dear", 600, 2),
         ("review", "cheap", 5, 1),
     ]
-
-
-async def test_b1_twenty_runs_race_for_the_last_dollar(url: str):
-    """T-B1, with a connection pool per worker, as in processes of their own."""
-    limits = Limits(day=MICRO)
-    workers = [Database(url) for _ in range(4)]
-    wanted = to_micro("0.15")
-
-    async def one(index: int) -> int:
-        mine = build_purse(workers[index % 4], build_run(index), limits)
-        got = await mine.reserve("ask", "m", wanted)
-        if isinstance(got, Refusal):
-            return 0
-        await asyncio.sleep(0.001 * (index % 5))
-        await mine.settle(got, build_receipt(wanted))
-        return 1
-
-    lucky = sum(await asyncio.gather(*map(one, range(20))))
-    assert lucky == 6
-    assert (await reservations.sum_repository(workers[0], 7)).amount == 6 * wanted
-    assert not await find_discrepancies(workers[0], limits)
-    for worker in workers:
-        await worker.close()
 
 
 async def test_settling_below_the_reservation_gives_money_back(database: Database):

@@ -271,18 +271,6 @@ async def test_secrets_are_redacted(author: Author, opened: Opened) -> None:
 # --- a partial clone ---------------------------------------------------------------------------------------
 
 
-async def test_missing_blobs_come_in_one_request_and_only_once(author: Author, opened: Opened, remote: Remote) -> None:
-    call = await opened(author.commit({f"f{i}": f"needle {i}\n" for i in range(30)}))
-    remote.requests.clear()
-
-    first = await call("grep", pattern="needle")
-    again = await call("grep", pattern="needle")
-
-    assert first == again
-    assert first.text.count("\n") == 29
-    assert [request.split(" ")[0] for request in remote.requests] == ["GET", "POST"]
-
-
 async def test_tools_used_side_by_side_bring_blobs_once(author: Author, opened: Opened, remote: Remote) -> None:
     call = await opened(author.commit(FILES))
     remote.requests.clear()

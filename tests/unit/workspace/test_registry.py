@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import load
+from bot.settings import Settings, load
 from domain.errors import ConfigurationError
 from workspace.sandbox.registry_proxy import Address, Forwarder, ProxyBounds
 
@@ -56,12 +56,12 @@ def test_the_setting_is_understood_or_said_to_be_wrong(tmp_path: Path) -> None:
     os.chdir(tmp_path)
     os.environ["FORGE_APP_ID"] = "1"
     os.environ["FORGE_WEBHOOK_SECRET"] = "a-webhook-secret"
-    assert load().sandbox_proxy is None
+    assert load(Settings).sandbox_proxy is None
     os.environ["FORGE_SANDBOX_PROXY"] = "http://proxy:3128"
-    assert load().sandbox_proxy == Address("proxy", 3128)
+    assert load(Settings).sandbox_proxy == Address("proxy", 3128)
     os.environ["FORGE_SANDBOX_PROXY"] = "https://name:hunter22@proxy:3128"
     with pytest.raises(ConfigurationError, match=r"^FORGE_SANDBOX_PROXY is wrong: write http://HOST:PORT") as caught:
-        load()
+        load(Settings)
     assert "hunter22" not in str(caught.value)
 
 

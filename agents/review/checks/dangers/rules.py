@@ -13,7 +13,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from agents.review.checks.dangers.statements import rate_command, rate_statement
 from agents.review.checks.dangers.texts import SENT
 from agents.review.checks.rule_texts import Danger, rate
-from agents.syntax.languages import find_language
 
 Grade = Callable[[SgNode], Danger | None]
 """Looks closer at a match: which danger it is, or none."""
@@ -156,12 +155,6 @@ class DangerHit:
     danger: Danger
     line: int
     end_line: int
-
-
-def find_grammar(path: str) -> str | None:
-    """The grammar for a file, by its name; None if there are no rules for it."""
-    language = find_language(path)
-    return language if language in LANGUAGES else None
 
 
 def scan(grammar: str, text: str) -> list[DangerHit]:
