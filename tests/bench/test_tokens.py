@@ -134,7 +134,9 @@ def _claim(question: ReviewQuestion, versions: dict[str, FileVersions]) -> dict[
                     "end_line": line,
                     "quote": quote,
                     "message": "With an empty list this divides by zero; return early when there is nothing to count.",
-                    "severity": "warning",
+                    "trigger": "an empty list divides by zero",
+                    "harm": "crash",
+                    "met_by": "caller",
                     "confidence": 0.8,
                 }
     raise AssertionError("no line to speak of")
