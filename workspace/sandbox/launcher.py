@@ -25,7 +25,7 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt")
 SYSTEM_FILES = (
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/ssl", "/etc/php"),
     *("/etc/maven/m2.conf", "/etc/maven/logging"),  # and not its settings, which may hold credentials
-    *(f"/etc/{name}" for name in os.listdir("/etc") if name.startswith("java-") and name.endswith("-openjdk")),
+    *(f"/etc/java-{version}-openjdk" for version in (8, 11, 17, 21, 25)),
 )
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")

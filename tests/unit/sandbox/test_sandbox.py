@@ -404,3 +404,13 @@ async def test_it_drops_to_its_account_without_the_setpriv_of_util_linux(
     uid, gid, *groups = map(int, text(await shell(sandbox, "id -u; id -g; id -G")).split())
     assert (uid, gid) == (sandbox.account.uid, sandbox.account.gid)
     assert 0 not in groups
+
+
+@pytest.mark.skipif(not shutil.which("mvn"), reason="no Maven here")
+@pytest.mark.parametrize("level", [LANDLOCK, BUBBLEWRAP])
+async def test_java_and_maven_find_how_the_system_sets_them_up(sandbox: Sandbox, level: int) -> None:
+    if not sandbox.levels[level - 1].works:
+        pytest.skip(sandbox.levels[level - 1].reason)
+    done = await shell(sandbox, "mvn --version; cat /etc/maven/settings.xml", level, seconds=60)
+    assert text(done).startswith(("Apache Maven", "\x1b[1mApache Maven"))
+    assert "<settings" not in text(done)
