@@ -10,6 +10,7 @@ from agents.review.checks.locks.check import ComparedLocks
 from agents.review.checks.locks.comparison import compare
 from agents.review.checks.locks.entries import UnreadableLock, holds_credential, is_python_archive
 from agents.review.checks.locks.formats import read_entries
+from domain.review.findings import Severity
 from messages.review_details import render_details, render_locks
 from tests.rendering import find_active, to_visible_text
 from tests.unit.checks.lock_files import (
@@ -373,6 +374,31 @@ def test_an_archive_of_python_is_that_of_the_package(file: str, is_left: bool) -
     head = UV.replace('version = "1.0.0"', 'version = "1.1.0"').replace("left-1.0.0.tar.gz", file)
     head = head.replace("left-1.0.0-py3", "left-1.1.0-py3").replace(":aa", ":cc").replace(":bb", ":dd")
     assert [each.rule for each in compare("uv.lock", UV, head).faults] == ([] if is_left else ["other-source"])
+
+
+@pytest.mark.parametrize(
+    ("patched", "kept", "told"),
+    [
+        (True, True, {"left": Severity.warning}),
+        (True, False, {"left": Severity.warning, "right": Severity.warning}),
+        (False, True, {"left": Severity.error, "right": Severity.error}),
+    ],
+)
+def test_what_a_patched_package_brings_from_its_repository_is_no_replacement(
+    patched: bool, kept: bool, told: dict[str, Severity]
+) -> None:
+    """Cargo writes a second copy of each package of the repository that the patched one needs."""
+    source = f"git+https://github.com/o/left#{GIT_COMMIT}"
+    left, right = (f'[[package]]\nname = "{name}"\nversion = "1.0.0"\n' for name in ("left", "right"))
+    registry = 'source = "registry+https://github.com/rust-lang/crates.io-index"\nchecksum = "aa"\n\n'
+    base = f"version = 3\n\n{left}{registry}{right}{registry}"
+    git = f'source = "{source}"\n\n'
+    head = f"version = 3\n\n{left}{git}{right}{registry if kept else ''}{right if kept else ''}{git}"
+    patch = '[patch.crates-io]\nleft = { git = "https://github.com/o/left" }\n' if patched else ""
+    manifest = f'[package]\nname = "a"\n\n[dependencies]\nleft = "1"\n{patch}'
+    faults = compare("Cargo.lock", base, head, {"Cargo.toml": manifest}).faults
+    found = {name.split()[0]: each.severity for each in faults if each.rule == "other-source" for name in each.packages}
+    assert found == told
 
 
 @pytest.mark.parametrize(

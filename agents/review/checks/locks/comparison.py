@@ -164,16 +164,23 @@ def _find_replacements(entry: LockEntry, versions: _Versions, wishes: Wishes) ->
     there = versions.folders.get(entry.folder, []) if entry.folder else []
     before = there or versions.find_same(entry) or versions.find_before(entry)
     if entry.kind in _OTHERS and before and all(each.kind in _FETCHED and each.kind != entry.kind for each in before):
-        is_asked_for = wishes.hold(entry)
-        if not (is_asked_for and entry.kind == LOCAL):
+        is_asked_for, is_companion = wishes.hold(entry), _is_companion(entry, versions, wishes)
+        is_beside = is_companion and {*before} <= {*versions.head}
+        if not (is_asked_for and entry.kind == LOCAL) and not is_beside:
             is_new = entry.kind == URL and all(each.version != entry.version for each in versions.find_before(entry))
-            severity = Severity.warning if is_asked_for or is_new else Severity.error
+            severity = Severity.warning if is_asked_for or is_companion or is_new else Severity.error
             yield _build("other-source", severity, entry, entry.kind)
         if entry.runs_scripts and not is_asked_for and not any(each.runs_scripts for each in before):
             yield _build("runs-scripts", Severity.error, entry)
     known = versions.installed.get(entry.takes_place_of, set()) if entry.takes_place_of else ()
     if known and entry.name not in known and not wishes.hold_alias(entry):
         yield _build("other-package", Severity.error, entry, entry.takes_place_of)
+
+
+def _is_companion(entry: LockEntry, versions: _Versions, wishes: Wishes) -> bool:
+    """Whether no manifest asks for a package, but for another one of the same repository, of which more is said."""
+    others = (each for each in versions.head if each.repositories & entry.repositories and each.name != entry.name)
+    return not wishes.hold(entry) and any(map(wishes.hold, others))
 
 
 def _find_open_addresses(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:
