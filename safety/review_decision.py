@@ -42,7 +42,7 @@ EXPOSED = "credential.history"
 """The reason that names credentials of earlier heads: only the word that they are revoked ends it."""
 
 _NEITHER = "neither a linter nor a model read"
-_NAMED = 20  # unread paths shown
+_NAMED = 20  # rows about unread paths, which a list shows
 
 
 _SOURCE = ("file of source", "files of source")
@@ -188,7 +188,8 @@ def _find_unread(
     """Names unread source, with the reason if there is one; the tools' silence does not cover it."""
     if not unread.paths:
         return ()
-    number, left = len(unread.paths), len(unread.paths) - _NAMED
+    number = len(unread.paths)
+    left = number - _NAMED + 1 if number > _NAMED else 0
     ran = len({tool.tool for layer in layers for tool in layer.tools if tool.files > 0 and tool.problem is None})
     found = f"{'Nothing else' if findings else 'Nothing'} was found by {ran} tool{'' if ran == 1 else 's'}"
     which = _count_unread(unread)
@@ -196,7 +197,7 @@ def _find_unread(
     text = f"{found}; {nobody}"
     paths = sorted(unread.paths, key=lambda path: _KINDS.index(_find_kind(path, unread.scripts)))
     why = {each.path: f": {each.reason}" for each in reversed(not_looked_at)}
-    named = [Reason(code="unread", text=f"{path}{why.get(path, '')}") for path in paths[:_NAMED]]
+    named = [Reason(code="unread", text=f"{path}{why.get(path, '')}") for path in paths[: number - left]]
     more = [Reason(code="unread", text=f"and {left:,} more")] if left > 0 else []
     return (Reason(code=UNREAD, text=text, value=number, children=(*named, *more)),)
 

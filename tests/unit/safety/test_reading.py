@@ -8,6 +8,7 @@ from domain.paths import may_configure_linter, may_run
 from domain.review.changes import Change, ChangeStatus, FileChange, SkippedFile, TouchedFile
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from domain.review.review import Decision, IfUnread, LayerReport, Risk, RiskLevel, ToolRun, Unread
+from messages.review import render_reasons
 from safety.gates import apply_answers
 from safety.impact import is_all_read, list_read_before, list_unread, touch_by_name
 from safety.review_decision import CONCLUSIONS, ReviewDecision, decide
@@ -238,7 +239,8 @@ def test_a_critical_change_is_for_one_reader_who_may_answer_for_it() -> None:
 
 def test_many_are_named_as_far_as_one_can_read() -> None:
     [reason] = verdict(IfUnread.neutral, number=50).reasons
-    assert [child.text for child in reason.children][19:] == ["web/19.js", "and 30 more"]
+    assert [child.text for child in reason.children][18:] == ["web/18.js", "and 31 more"]
+    assert render_reasons([reason]).endswith("\n  - web/18.js\n  - and 31 more")
 
 
 def test_what_was_found_weighs_more_than_what_was_not_read() -> None:
