@@ -299,10 +299,11 @@ def _read_json(text: str) -> object:
 
 
 def _read_yaml(text: str) -> object:
-    """:returns: what any parser meets in it, in its order: keys, values, anchors and tags; the text
-    itself if it is no YAML."""
+    """:returns: what any parser meets in it, in its order: keys, values, anchors and tags; the text itself if it is no
+    YAML.
+    """
     try:
-        events: Iterator[yaml.Event] = yaml.parse(text, Loader=yaml.SafeLoader)
+        events: Iterator[yaml.Event] = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         return [(type(event), *_list_said(event)) for event in events]
     except (yaml.YAMLError, RecursionError):
         return text
