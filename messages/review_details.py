@@ -88,7 +88,7 @@ def _explain_levels(review: Review) -> list[str]:
     if review.risk.level is RiskLevel.low:
         return []
     asked = (
-        f"No model read it. Points besides those for changed behaviour: {review.risk.score_of_facts}; "
+        f"Points besides those for changed behaviour: {review.risk.score_of_facts}; "
         f"from {RISKY} on a person is asked."
     )
     levels = "Medium is 25 to 49, high 50 to 74, critical more."
