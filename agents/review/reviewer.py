@@ -164,6 +164,7 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
         uncounted=sum(each.lines is None for each in checked.touched),
         changed=checked.paths,
         moved=sum(each.is_only_moved for each in touched),
+        renamed={each.old_path: each.path for each in touched if each.old_path not in {None, each.path}},
         protected=checked.protected,
         locks=checked.locks,
         late=model.late,
