@@ -191,3 +191,55 @@ def _find_place(wanted: str, folder: str) -> str:
         return forge[1] if forge else plain.removesuffix(".git")
     path = re.sub(r"^(file|link|portal|workspace):(//)?", "", re.split("[#?]|::", wanted)[0])
     return posixpath.normpath(posixpath.join(folder, path))
+
+
+_AT_RUN_TIME = {
+    "pyproject.toml": (("project", "dependencies"), ("tool", "poetry", "dependencies")),
+    "cargo.toml": (("dependencies",),),
+    "package.json": (("dependencies",),),
+    "composer.json": (("require",),),
+}
+_IN_TEXT = {
+    "go.mod": re.compile(r"^(?:require |\t)(\S+) (v\S+)$", re.MULTILINE),
+    "gemspec": re.compile(r"\.add_(?:runtime_)?dependency\(?\s*[\"']([\w.-]+)[\"'](?:,\s*[\"']([^\"'\n]*))?"),
+    "setup.cfg": re.compile(r"^install_requires\s*=((?:.*\n)(?:[ \t]+.*\n?)*)", re.MULTILINE),
+    "setup.py": re.compile(r"\binstall_requires\s*=\s*\[([^\]]*)\]"),
+}
+_REQUIREMENT = re.compile(r"^[\s\"']*([A-Za-z][\w.-]*)[ \t]*(?:\[[^\]\n]*\])?[ \t]*([^;#\"'\n]*)", re.MULTILINE)
+_PLATFORM = re.compile(r"php$|python$|ext-")
+
+
+def asks_at_run_time(path: str) -> bool:
+    """Whether a file of this name is a manifest of which it is known what a program needs to run."""
+    name = posixpath.basename(path).lower()
+    return is_manifest(path) and (name in _AT_RUN_TIME or name.rpartition(".")[2] in _IN_TEXT or name in _IN_TEXT)
+
+
+def list_new_requests(path: str, base: str, head: str) -> tuple[tuple[str, str], ...]:
+    """The packages that a manifest newly asks for at run time, each with the versions as they are written."""
+    known = {_plain(name) for name, _ in _list_requests(path, base)}
+    found = {name: " ".join(versions.split()) for name, versions in _list_requests(path, head)}
+    new = (each for each in found.items() if _plain(each[0]) not in known and not _PLATFORM.match(each[0]))
+    return tuple(sorted(new))
+
+
+def _list_requests(path: str, text: str) -> list[tuple[str, str]]:
+    name = posixpath.basename(path).lower()
+    if name in {"setup.cfg", "setup.py"}:
+        return _REQUIREMENT.findall(re.sub(r"[\"'][ \t]*,", "\n", "\n".join(_IN_TEXT[name].findall(text))))
+    if name not in _AT_RUN_TIME:
+        return _IN_TEXT.get(name, _IN_TEXT["gemspec"]).findall(text)
+    try:
+        parts = [_find_part(_load(name, text), keys) for keys in _AT_RUN_TIME[name]]
+    except (ValueError, RecursionError):
+        return []
+    listed = "\n".join(str(each) for part in parts if isinstance(part, list) for each in part)
+    tables = [pair for part in parts if isinstance(part, Mapping) for pair in part.items()]
+    named = [(key, value if isinstance(value, str) else str(dict(value).get("version", ""))) for key, value in tables]
+    return [*_REQUIREMENT.findall(listed), *named]
+
+
+def _find_part(table: Any, keys: tuple[str, ...]) -> Any:
+    for key in keys:
+        table = table.get(key) if isinstance(table, Mapping) else None
+    return table
