@@ -14,16 +14,7 @@ from domain.runs.earlier_tests import (
     list_gone_names,
 )
 from domain.runs.testing import Analysis, CommandResult, FailureClass, TestRun
-from domain.text.escaping import (
-    code_block,
-    cut_words,
-    escape,
-    flatten_text,
-    inline_code,
-    inline_path,
-    name_count,
-    strip_invisible,
-)
+from domain.text.escaping import code_block, escape, flatten_text, inline_code, inline_path, name_count, strip_invisible
 from domain.text.redaction import redact_outgoing
 from domain.verbs import Verb, find_role
 from domain.verdicts import Reason
@@ -301,14 +292,14 @@ def explain_lack(run: TestRun, analyses: Sequence[Analysis]) -> str:
     if failed := next((each for each in run.commands if each.kind == "setup" and not each.is_successful), None):
         return f"{_describe_end('The set-up', failed)}{_quote_last_line(failed)}"
     if unproven := next((each for each in run.test_commands if each.is_unproven), None):
-        return f"`{cut_words(unproven.line, _LINE)}` left no report that can be read."
+        return f"`{unproven.line[:_LINE]}` left no report that can be read."
     if run.is_all_skipped:
         return "All tests are skipped."
     if run.cases:
         count = len(run.failures)
         cause = next((each.root_cause for each in analyses if each.failure_class is not FailureClass.flaky), "")
         fails = "The only test fails" if count == 1 else f"All {count:,} tests fail"
-        return f"{fails} already, before anything is changed{f': {cut_words(cause, _SAID)}' if cause else ''}."
+        return f"{fails} already, before anything is changed{f': {cause[:_SAID]}' if cause else ''}."
     command = run.test_commands[0]
     return f"{_describe_end('The command for tests', command)}{_quote_last_line(command)}"
 
@@ -338,7 +329,7 @@ def _count_tests(count: int) -> str:
 
 
 def _describe_end(what: str, command: CommandResult) -> str:
-    name = f"{what} `{cut_words(command.line, _LINE)}`"
+    name = f"{what} `{command.line[:_LINE]}`"
     if command.exit_status is None:
         return f"{name} does not end: it takes too long or is stopped."
     return f"{name} ends with exit status {command.exit_status}."
@@ -347,4 +338,4 @@ def _describe_end(what: str, command: CommandResult) -> str:
 def _quote_last_line(command: CommandResult) -> str:
     """The last line that a command printed, which mostly says what is wrong."""
     lines = [line for line in strip_invisible(command.output).splitlines() if line.strip()]
-    return f" It says: {cut_words(lines[-1].strip(), _SAID)}" if lines else ""
+    return f" It says: {lines[-1].strip()[:_SAID]}" if lines else ""

@@ -1,8 +1,9 @@
 """What the settings of a repository add to each call of pytest, and which of its files they keep from it."""
 
+import posixpath
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from agents.testing.runners.runner import RepositoryFacts
@@ -10,7 +11,7 @@ from agents.testing.runners.runner import RepositoryFacts
 _FILES = ("pytest.ini", ".pytest.ini")
 _TABLES = ("pyproject.toml", "setup.cfg", "tox.ini")
 _ITEM = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'")
-_IGNORED = re.compile(r"^(collect_ignore(?:_glob)?)(?:\s*:[^=\n]+)?\s*=\s*\[([^\]]*)\]", re.MULTILINE)
+_IGNORED = re.compile(r"^collect_ignore(?:_glob)?(?:\s*:[^=\n]+)?\s*=\s*\[([^\]]*)\]", re.MULTILINE)
 
 
 def list_added(facts: RepositoryFacts) -> list[str]:
@@ -35,32 +36,18 @@ def find_left_out(facts: RepositoryFacts) -> re.Pattern[str] | None:
 
     A file that is named on its command line is run in spite of ``norecursedirs``.
     """
-    found = [*_list_folders(facts), *_list_options(list_added(facts)), *_list_in_conftests(facts)]
+    folders = [f"(?:^|/){_translate(each.strip('/'))}/" for each in _read(facts, "norecursedirs")]
+    options = [(word.partition("="), after) for word, after in pairwise([*list_added(facts), ""])]
+    named = [value or after for (name, _, value), after in options if name in {"--ignore", "--ignore-glob"}]
+    named += [
+        posixpath.join(posixpath.dirname(path), one or other)
+        for path in facts.paths
+        if posixpath.basename(path) == "conftest.py"
+        for items in _IGNORED.findall(facts.text(path))
+        for one, other in _ITEM.findall(items)
+    ]
+    found = [*folders, *(f"^{_translate(each.removeprefix('./').rstrip('/'))}(?:/|$)" for each in named)]
     return re.compile("|".join(found)) if found else None
-
-
-def _list_folders(facts: RepositoryFacts) -> Iterator[str]:
-    for pattern in _read(facts, "norecursedirs"):
-        yield f"(?:^|/){_translate(pattern.strip('/'))}/"
-
-
-def _list_options(words: Sequence[str]) -> Iterator[str]:
-    for word, after in pairwise([*words, ""]):
-        name, mark, value = word.partition("=")
-        if name in {"--ignore", "--ignore-glob"}:
-            yield _build(value if mark else after)
-
-
-def _list_in_conftests(facts: RepositoryFacts) -> Iterator[str]:
-    for path in facts.paths:
-        folder, _, name = path.rpartition("/")
-        for _, items in _IGNORED.findall(facts.text(path)) if name == "conftest.py" else ():
-            for one, other in _ITEM.findall(items):
-                yield _build(f"{folder}/{one or other}" if folder else one or other)
-
-
-def _build(place: str) -> str:
-    return f"^{_translate(place.removeprefix('./').rstrip('/'))}(?:/|$)"
 
 
 def _translate(pattern: str) -> str:

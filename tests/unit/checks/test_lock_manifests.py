@@ -355,7 +355,7 @@ def test_what_a_manifest_newly_asks_for_at_run_time(
     path: str, base: str, head: str, new: list[tuple[str, str]]
 ) -> None:
     assert asks_at_run_time(path)
-    assert [*list_new_requests(path, base, head)] == new
+    assert [(each.name, *each.after) for each in list_new_requests(path, base, head)] == new
 
 
 def test_it_is_told_in_a_line_where_no_lock_file_tells_it() -> None:

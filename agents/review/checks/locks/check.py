@@ -63,14 +63,12 @@ class ComparedLocks:
     :param seen: the lock files that were looked at.
     :param differences: path → what could be read of them.
     :param missing: why they could not be looked at.
-    :param requests: what manifests newly ask for, where no lock file of the change tells it.
     """
 
     seen: Collection[str] = ()
     differences: Mapping[str, LockDifference] = field(default_factory=dict[str, LockDifference])
     report: ToolReport = field(default_factory=ToolReport)
     missing: str | None = None
-    requests: tuple[LockChange, ...] = ()
 
     def mark_unread(self, file: TouchedFile) -> TouchedFile:
         """The file; a lock file that could not be read here waits for a reader, as source does: it decides what is run.
@@ -87,9 +85,8 @@ class ComparedLocks:
         return tuple(each for each in not_looked_at if each.path not in compared)
 
     def list_changes(self) -> tuple[LockChange, ...]:
-        """What moved in each of them that could be read, or what is asked for anew."""
-        read = (_sum_up(path, found) for path, found in self.differences.items() if found.is_read)
-        return (*read, *self.requests)
+        """What moved in each of them that could be read."""
+        return tuple(_sum_up(path, found) for path, found in self.differences.items() if found.is_read)
 
 
 def _is_new_lock(file: TouchedFile) -> bool:
@@ -103,14 +100,10 @@ async def compare_locks(change: Change, code: Objects, toolbox: Toolbox, origin:
     """Compare the lock files of a change."""
     files = [each for each in change.touched if find_reader(each.path) and each.has_new_content][:_MOST]
     seen = [each.path for each in files]
-    if not any(is_lock(each.path) for each in change.touched):
-        requests = await _find_requests(change, code, toolbox, origin)
-    else:
-        requests = ()
     if not files:
-        return ComparedLocks(requests=requests)
+        return NO_LOCKS
     if (where := toolbox.for_worker("lock files", origin=origin)).level is None:
-        return ComparedLocks(seen, missing=where.refusal, requests=requests)
+        return ComparedLocks(seen, missing=where.refusal)
     hidden = {each.path: _find_hidden(each.path) for each in files if _find_hidden(each.path)}
     names = [*(each.old_path or each.path for each in files), *hidden.values()]
     base = await code.read(change.merge_base, names, _LARGEST)
@@ -135,31 +128,22 @@ async def compare_locks(change: Change, code: Objects, toolbox: Toolbox, origin:
     faults += [(path, _HIDES) for path, other in hidden.items() if other in head and path not in base and path in head]
     found = await asyncio.to_thread(lambda: tuple(_build(*each) for each in faults))
     read = sum(each.is_read for each in differences.values())
-    return ComparedLocks(seen, differences, ToolReport(found, files=read, problem=problem), requests=requests)
+    return ComparedLocks(seen, differences, ToolReport(found, files=read, problem=problem))
 
 
-async def _find_requests(change: Change, code: Objects, toolbox: Toolbox, origin: CodeOrigin) -> tuple[LockChange, ...]:
-    """What manifests newly ask for at run time."""
-    files = [each for each in change.touched if asks_at_run_time(each.path) and not is_test(each.path)][:_MOST]
-    if not files or toolbox.for_worker("manifests", origin=origin).level is None:
+async def find_requests(change: Change, code: Objects, toolbox: Toolbox, origin: CodeOrigin) -> tuple[LockChange, ...]:
+    """What manifests newly ask for at run time, where no lock file of the change tells it."""
+    paths = [each.path for each in change.touched if asks_at_run_time(each.path) and not is_test(each.path)][:_MOST]
+    is_told = any(is_lock(each.path) for each in change.touched)
+    if is_told or not paths or toolbox.for_worker("manifests", origin=origin).level is None:
         return ()
-    paths = [each.path for each in files]
     base, head = await code.read(change.merge_base, paths), await code.read(change.head_sha, paths)
-    jobs = {
-        path: partial(list_new_requests, path, base[path].decode(errors="replace"), head[path].decode(errors="replace"))
-        for path in paths
-        if path in base and path in head
-    }
-    answers, _ = await toolbox.run_jobs([*jobs], jobs.__getitem__, lambda path: path)
-    return tuple(
-        LockChange(
-            path=path,
-            count=len(new),
-            moves=tuple(PackageMove(name=shorten(name, 80), after=(shorten(at, 40),)) for name, at in new[:MOST_MOVES]),
-        )
-        for path, new in answers
-        if new
-    )
+
+    def list_new(path: str) -> partial[tuple[PackageMove, ...]]:
+        return partial(list_new_requests, path, *(each[path].decode(errors="replace") for each in (base, head)))
+
+    answers, _ = await toolbox.run_jobs([path for path in paths if path in base and path in head], list_new, str)
+    return tuple(LockChange(path=path, count=len(new), moves=new[:MOST_MOVES]) for path, new in answers if new)
 
 
 async def _read_manifests(lock: str, commit: str, code: Objects) -> dict[str, str]:
