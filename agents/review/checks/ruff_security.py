@@ -32,7 +32,9 @@ _FILE = re.compile(
     r"(?i)^(?:f|fp|fd|fh|fin|fileobj|(?:\w*_)?(?:file|stream|handle|reader)(?:_?(?:obj|handle|name|path))?)$"
 )
 _BUILDS = re.compile(r"^([^/]+/)*(setup\.py|docs?/([^/]+/)*conf\.py)$")
-_OF_VERSION = re.compile(r"[\"'][^\"'\n]*(?:version|about|metadata|__init__|release)[^\"'\n]*\.py[\"']")
+_OPENS_VERSION = re.compile(
+    r"\bopen\([^\n]*[\"'][^\"'\n]*(?:version|about|metadata|__init__|release)[^\"'\n]*\.py[\"']"
+)
 _NAME = re.compile(r"^[A-Za-z_]\w*$")
 _TEXT = re.compile(r"([rRbBuUfF]{0,2})(?:\"[^\"]*\"|'[^']*')")
 
@@ -235,9 +237,9 @@ def rate(entry: dict[str, Any], path: str, lines: Sequence[str], *, heeding: boo
 
 def _runs_own_version(path: str, call: PythonCall) -> bool:
     """Whether what builds a package reads its version from a file of its own by running that."""
-    text = f"{call.around}\n{call.value}"
-    is_read = is_read_from_a_file(text) and _OF_VERSION.search(text) is not None
-    return _BUILDS.search(path) is not None and is_read and not is_foreign(call.argument)
+    is_read = is_read_from_a_file(call.value) and not call.is_unseen and not is_foreign(call.argument)
+    is_own = _OPENS_VERSION.search(f"{call.around}\n{call.value}") is not None
+    return _BUILDS.search(path) is not None and is_read and is_own
 
 
 def is_silenced(code: str, place: Sequence[str]) -> bool:

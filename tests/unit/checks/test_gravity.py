@@ -72,11 +72,18 @@ async def test_what_builds_a_package_may_run_the_file_of_its_version_and_nothing
     files = {
         "setup.py": 'exec(open("./shop/version.py").read())\n',
         "docs/source/conf.py": opened,
-        "docs/conf.py": foreign,
+        "b/setup.py": foreign,
+        "c/setup.py": opened.replace("f.read()", "base64.b64decode(f.read())"),
+        "d/setup.py": opened.replace("f.read()", "given"),
         "shop/a.py": opened,
     }
     result = await check_files(toolbox, {path: (None, text) for path, text in files.items()})
-    assert {f.path for f in result.findings if f.rule == "ruff/S102"} == {"docs/conf.py", "shop/a.py"}
+    assert {f.path for f in result.findings if f.rule == "ruff/S102"} == {
+        "b/setup.py",
+        "c/setup.py",
+        "d/setup.py",
+        "shop/a.py",
+    }
 
 
 def test_no_kind_of_danger_has_a_severity_of_its_own_elsewhere() -> None:
