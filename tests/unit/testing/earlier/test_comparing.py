@@ -157,7 +157,7 @@ def test_code_for_python_2_is_called_so(output: str, *, is_of_2: bool) -> None:
 def test_what_may_have_to_be_built_has_that_as_its_remedy() -> None:
     files = {"test/a.js": "Error: Cannot find module '../a.js'\nRequire stack:\n- /code/test/a.js\n"}
     [before], [now] = list_causes(NOT_LOADED_BEFORE, files), list_causes(NOT_LOADED, files)
-    assert before.endswith("before: `../a.js` is missing: if it is built, do so in `commands.setup`")
+    assert before.endswith("before: `../a.js` is missing: if built, do so in `commands.setup`")
     assert now.endswith("was seen to be gone: Error: Cannot find module '../a.js'")
 
 
