@@ -14,7 +14,7 @@ from typing import Any
 from agents.review.avoidance import find_avoidance
 from agents.review.checks import patterns, secrets
 from agents.review.checks.dangers import rules as dangers
-from agents.review.checks.locks import comparison
+from agents.review.checks.locks import comparison, manifests
 from agents.review.model.related import find_related
 from agents.syntax import impact, tests, validity
 from agents.syntax.hidden_text import find_hidden_text
@@ -60,6 +60,7 @@ JOBS: Sequence[Callable[..., Any]] = (
     patterns.scan_both,
     dangers.scan_both,
     comparison.compare,
+    manifests.list_new_requests,
     impact.assess,
     outline_file,
     list_wanted,
@@ -91,7 +92,9 @@ def prepare() -> None:
         find_related(changes, around)
         find_references("a", language, "a", "a", around)
     impact.assess("a.md", None, "a", "<b>")
+    impact.assess("a.xml", None, "<a/>", "<a />")
     comparison.compare("cargo.lock", "version = 3\n", "version = 4\n")
+    manifests.list_new_requests("Cargo.toml", "a = 1", "a = 2")
     for path in ("a.py", "a.yml", "a.md"):
         find_hidden_text(path, "\u202eа\u3164b = 'x'", [1])
     for path in ("test_a.py", "a.yml"):

@@ -275,8 +275,8 @@ _LINE, _SAID = 160, 300  # characters that are shown
 _NAMED = 5  # failed tests that are named
 _SETUP = (
     "To have them run: name in `commands.setup` in .github/forge.yml on the default branch what installs what they "
-    "need. With `commands.network: true` it reaches the registry that the operator of Forge names "
-    "(FORGE_SANDBOX_PROXY). Then write /forge run."
+    "need. With `commands.network: true` it reaches the registry that the operator of Forge names, if any. Then write "
+    "/forge run."
 )
 _WORKFLOWS = "Or have the repository's own workflows test: `testing.runner: actions`."
 

@@ -118,16 +118,22 @@ def point_to_question(gate: Gate, address: str) -> str:
 
 def render_gates_section(gates: Sequence[Gate]) -> str:
     """A section of the review's summary: what was asked, and what people answered under which conditions."""
-    told = [gate for gate in gates if gate.state is not GateState.void and not _is_said_above(gate)]
+    is_stopped = any(gate.state in {GateState.rejected, GateState.expired} for gate in gates)
+    told = [
+        gate
+        for gate in gates
+        if gate.state is not GateState.void and not _is_said_above(gate, names_waiting=not is_stopped)
+    ]
     if not told:
         return ""
     rows = [f"| {inline_code(gate.name)} | {escape(render_title(gate), 200)} | {_words(gate)} |" for gate in told]
     return "\n".join(["### Gates", "", "| gate | state | conditions or reason |", "| --- | --- | --- |", *rows])
 
 
-def _is_said_above(gate: Gate) -> bool:
-    """Whether the verdict's reasons say all of it: nobody else was asked, and nothing was said."""
-    return bool(gate.request.lone_author) and not _words(gate)
+def _is_said_above(gate: Gate, *, names_waiting: bool) -> bool:
+    """Whether the verdict's reasons say all of it: nobody else was asked, or answered yet, and nothing was said."""
+    is_named = bool(gate.request.lone_author) or (gate.is_waiting and names_waiting)
+    return is_named and not _words(gate)
 
 
 def describe_waiting(gates: Sequence[Gate]) -> str:
@@ -166,7 +172,7 @@ def _brief(gate: Gate) -> list[str]:
     if not gate.is_waiting:
         return [_answer(gate)]
     answers = f"How to answer, and who may: Forge's comment on #{gate.number}."
-    return [escape(gate.request.prompt, 500), render_reasons(gate.request.reasons), answers]
+    return [render_reasons(gate.request.reasons) or escape(gate.request.prompt, 500), answers]
 
 
 def _question_details(gate: Gate) -> list[str]:

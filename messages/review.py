@@ -356,7 +356,7 @@ _NEXT = {
     ),
     "layer.missing": "have a person review this change.",
     "gate.unasked": "wait a moment: Forge now asks the questions it postponed while findings blocked.",
-    "gate.waiting": "someone with permission decides at the gate below, with its buttons or a comment.",
+    "gate.waiting": "someone with permission decides at the gate, with its buttons or a comment.",
     "gate.own": "press **Approve** at the check `Forge / gate: protected_paths`, or comment `/forge approve`.",
 }
 """What to do about a reason, the first that applies."""

@@ -88,8 +88,7 @@ def _explain_levels(review: Review) -> list[str]:
     if review.risk.level is RiskLevel.low:
         return []
     asked = (
-        f"No model read it. Points besides those for changed behaviour: {review.risk.score_of_facts}; "
-        f"from {RISKY} on a person is asked."
+        f"Points besides those for changed behaviour: {review.risk.score_of_facts}; from {RISKY} on a person is asked."
     )
     levels = "Medium is 25 to 49, high 50 to 74, critical more."
     has_failed = any(tool.problem for layer in review.layers if layer.layer is Layer.model for tool in layer.tools)
@@ -220,7 +219,7 @@ def _tell_move(move: PackageMove) -> str:
     name, before, after = inline_code(move.name), _join(move.before), _join(move.after)
     if move.before and move.after:
         return f"{name} {before} → {after}"
-    return f"{name} {after} is new" if move.after else f"{name} {before} is gone"
+    return " ".join(filter(None, (name, after, "is new"))) if move.after else f"{name} {before} is gone"
 
 
 def _join(versions: Sequence[str]) -> str:

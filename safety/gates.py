@@ -346,16 +346,30 @@ def _request_protected(review: Review, paths: Sequence[str], configuration: Conf
     known = review.protected if review.protected and {*touched} <= {*review.protected.paths} else None
     if not touched or (known and review.kept_approval):
         return []
-    children = tuple(Reason(code="path", text=f"{path} ({explain_protection(path)})") for path in touched[:20])
-    noun = "path" if len(touched) == 1 else "paths"
+    shown = [path for path in touched if review.renamed.get(path) not in touched]  # a rename is one change
+    noun = "path" if len(shown) == 1 else "paths"
+    children = _explain_paths(shown[:20])
     reason = Reason(
-        code="paths.protected", text=f"{len(touched)} protected {noun} changed", value=len(touched), children=children
+        code="paths.protected", text=f"{len(shown)} protected {noun} changed", value=len(shown), children=children
     )
     prompt = "This changes protected files, for the reasons below. Approve if that is intended."
     subject = digest(*touched) if known is None else digest_subject(known)
     return [
         build_request("protected_paths", Phase.review, subject, prompt, [reason], configuration, has_follower=False)
     ]
+
+
+def _explain_paths(paths: Sequence[str]) -> tuple[Reason, ...]:
+    """What reads each of some files; several of one reader stand below what that is, which is said once."""
+    alike: dict[str, list[str]] = {}
+    for path in paths:
+        alike.setdefault(explain_protection(path), []).append(path)
+    return tuple(
+        Reason(code="path", text=f"{named[0]} ({why})")
+        if len(named) == 1
+        else Reason(code="path", text=why, children=tuple(Reason(code="path", text=path) for path in named))
+        for why, named in alike.items()
+    )
 
 
 def _list_critical(review: Review) -> list[Finding]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from domain.globs import matches
 from domain.paths import holds_tests, is_data, is_document, is_test, is_test_data, may_run, tells_terms
-from domain.review.changes import Change, FileChange, TouchedFile
+from domain.review.changes import Change, ChangeStatus, FileChange, TouchedFile
 from domain.review.findings import RawFinding
 from domain.review.reading import NO_OUTLINE, Impact, Outline
 from safety.protected_files import decides_about_runs
@@ -37,12 +37,20 @@ def assess_impact(
     :param files: those that could be read.
     """
     calm = {each.path for each in files if not any(map(_STARTS.search, each.added_lines.values()))}
+    parsed = {**{each.path: Impact.comment for each in files if _is_blank(each)}, **parsed}
     return {
         each.path: Impact.behaviour
         if matches(each.path, instructions) or matches(each.old_path or each.path, instructions)
         else _assess_file(each, parsed, calm)
         for each in touched
     }
+
+
+def _is_blank(file: FileChange) -> bool:
+    """Whether all that is added to it or removed are blank lines."""
+    removed = (line for hunk in file.hunks for line in hunk.list_removed())
+    is_changed = file.status is ChangeStatus.modified and file.old_mode == file.new_mode and bool(file.hunks)
+    return is_changed and not any(line.strip() for line in (*file.added_lines.values(), *removed))
 
 
 def _assess_file(file: TouchedFile, parsed: Mapping[str, Impact], calm: Collection[str]) -> Impact:

@@ -229,10 +229,10 @@ def _find_unthought(
     in_part = {each.path for each in not_looked_at if each.by_model}  # of these a model may have said something
     whole = "all of the logic" if in_part.intersection(read) else "the logic"
     none = "No model is set up that would read" if unread.lacks_model else "No model read"
-    nobody = [f"{none} {whole} of {_name_first(read)}"] if read else []
-    nobody += [f"{none} why files of tests were deleted: {_name_first(unread.gone)}"] if unread.gone else []
+    nobody = [f"{whole} of {_name_first(read)}"] if read else []
+    nobody += [f"why files of tests were deleted: {_name_first(unread.gone)}"] if unread.gone else []
     found = "Linters found nothing that blocks. " if findings else "Linters found nothing. "
-    text = f"{'' if _find_blocking(findings) else found}{'. '.join(nobody)}"
+    text = f"{'' if _find_blocking(findings) else found}{none} {', nor '.join(nobody)}"
     return (Reason(code=UNTHOUGHT, text=text, value=len(unread.logic)),)
 
 

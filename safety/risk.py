@@ -118,9 +118,13 @@ _PROGRAM = "May change what the program does"
 _SETTINGS = "Changes what programs may obey, such as settings"
 _TEST = "Changes tests, which CI runs"
 _COMMENT = "Only comments, docstrings and layout, which tools may read"
+_VERSION = "Only the version number"
 _TEXT = "Text that people or tools may act on, such as a link, a command or terms"
 _MOVED = "Only moved, with the same content"
-_ACTS = (_PROGRAM, _SETTINGS, _TEST, _COMMENT, _TEXT, _MOVED)
+_APART = "Beside the program"
+_IS_APART = re.compile(r"\.pyi$|\.d\.[cm]?ts$|^docs?/(.*/)?(conf|make[-\w]*)\.py$")
+_IS_TEST = re.compile(r"\.test-d\.[cm]?tsx?$|(^|/)typings/[^/]*-tests?\.ts$|(^|/)fuzz(ing|ers)?/")
+_ACTS = (_PROGRAM, _APART, _SETTINGS, _TEST, _COMMENT, _VERSION, _TEXT, _MOVED)
 
 _TESTED = 30  # new lines of source that need no test
 _NO_TESTS = ("__init__.py", "conftest.py")  # these files are among tests but are none
@@ -216,10 +220,18 @@ def _name_act(impact: Impact, file: TouchedFile) -> str:
         return _MOVED
     if impact is Impact.comment:
         return _COMMENT
-    if impact is Impact.test or (is_test(file.path) and not is_document(file.path) and not is_manifest(file.path)):
+    if impact is Impact.version:
+        return _VERSION
+    if (
+        _IS_TEST.search(file.path)
+        or impact is Impact.test
+        or (is_test(file.path) and not is_document(file.path) and not is_manifest(file.path))
+    ):
         return _TEST
     if is_document(file.path):
         return _TEXT
+    if _IS_APART.search(file.path):
+        return _APART
     return _PROGRAM if file.is_script or is_program(file.path) else _SETTINGS
 
 

@@ -198,7 +198,7 @@ class Checkout:
     def why_no_network(self, proxy: Address | None) -> str:
         """Why a command cannot be given an address to reach, and what to do about it; empty if it can."""
         if proxy is None:
-            return "It had no network: FORGE_SANDBOX_PROXY is not set where Forge runs (docs/security.md)."
+            return "It had no network: the operator of Forge gives the sandbox none (docs/security.md)."
         if self.level != BUBBLEWRAP:
             needs = "sandbox level 3 (install bubblewrap where Forge runs)"
             return f"It had no network: that needs {needs}, and this is level {self.level}."

@@ -40,6 +40,7 @@ class CheckedChange(Value):
     touched: tuple[TouchedFile, ...] = ()
     read_by: dict[str, tuple[str, ...]] = {}
     behaviour: tuple[str, ...] = ()  # its source that may change the program; of Forge's own, people see the draft
+    plain: tuple[str, ...] = ()  # what may run, and of which nothing that does is new: comments, layout, a version
     if_unread: IfUnread = IfUnread.neutral
     takes_claims: bool = True
     only_for: str = ""  # see domain.review.review.Review

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from agents.review.checks.avoidance import AvoidanceCheck
 from agents.review.checks.hidden_text import list_doubles
 from agents.review.checks.linters import MOST_FILES
-from agents.review.checks.locks.check import compare_locks
+from agents.review.checks.locks.check import compare_locks, find_requests
 from agents.review.checks.run import run_checks
 from agents.review.layers import CheckedChange, ModelPart
 from agents.review.syntax import drop_unfit, find_impacts
@@ -91,10 +91,11 @@ async def check(
         risk=await asyncio.to_thread(assess, change, findings, author, sensitive, silencing, has_tests, impacts),
         touched=touched,
         behaviour=() if owned else _list_behaviour(touched, impacts, list_moved_tests(change)),
+        plain=() if owned else tuple(each.path for each in touched if each.may_run and not impacts[each.path].is_logic),
         read_by=dict(checked.read_by),
         if_unread=_resolve_if_unread(configuration, owned),
         takes_claims=avoided.takes_claims,
-        locks=await asyncio.to_thread(locks.list_changes),
+        locks=(*await asyncio.to_thread(locks.list_changes), *await find_requests(change, code, toolbox, origin)),
     )
 
 
@@ -134,7 +135,7 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
     not_looked_at = (*checked.not_looked_at, *model.not_read)
     touched = checked.touched or touch_by_name(checked.paths)
     read = {*checked.read_by, *model.read}
-    unread = list_unread(touched, read)
+    unread = list_unread(touched, read | {*checked.plain})
     deleted = {each.path for each in touched if each.is_gone}
     told = deleted if model.read else set[str]()  # a model is told what is gone
     logic = tuple(path for path in checked.behaviour if path not in {*model.read, *unread, *told})
@@ -164,6 +165,7 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
         uncounted=sum(each.lines is None for each in checked.touched),
         changed=checked.paths,
         moved=sum(each.is_only_moved for each in touched),
+        renamed={each.old_path: each.path for each in touched if each.old_path and each.old_path != each.path},
         protected=checked.protected,
         locks=checked.locks,
         late=model.late,

@@ -10,6 +10,7 @@ from agents.review.model.related import RelatedCode, find_related
 from agents.syntax.impact import assess
 from agents.syntax.languages import DATA, find_language
 from agents.syntax.outline import outline_file
+from agents.syntax.structures import STRUCTURED
 from agents.syntax.symbols.changes import CONSTRUCTORS, ChangedSource, list_wanted
 from agents.syntax.symbols.imports import MANIFESTS
 from agents.syntax.symbols.places import FOLLOWED
@@ -172,7 +173,8 @@ def _is_comparable(file: CheckedFile) -> bool:
     change = file.change
     is_alike = change.old_mode == change.new_mode
     is_here = change.old_path in (None, change.path)
-    return is_alike and is_here and _is_parsable(file) and file.is_as_python_reads_it
+    is_known = _is_parsable(file) or (file.path.lower().endswith(STRUCTURED) and _is_text(file))
+    return is_alike and is_here and is_known and file.is_as_python_reads_it
 
 
 def has_functions(file: CheckedFile) -> bool:
@@ -181,7 +183,11 @@ def has_functions(file: CheckedFile) -> bool:
 
 
 def _is_parsable(file: CheckedFile) -> bool:
-    return find_language(file.path) is not None and all(map(is_utf8, (file.base or b"", file.head)))
+    return find_language(file.path) is not None and _is_text(file)
+
+
+def _is_text(file: CheckedFile) -> bool:
+    return all(map(is_utf8, (file.base or b"", file.head)))
 
 
 def _read_sides(file: CheckedFile) -> tuple[str | None, str]:

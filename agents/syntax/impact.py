@@ -16,6 +16,7 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from agents.syntax.structures import STRUCTURED, changes_only_version, read_xml
 from agents.syntax.trees import ParsedSource, SyntaxNode, parse
 from domain.paths import is_document, tells_terms
 from domain.review.reading import Impact
@@ -33,6 +34,8 @@ _INSTRUCTS = re.compile(
     r"\W*[a-z][\w.-]*\s*(?:=|:(?!//|:))|\W*(?:-\*-|#\s*///|\+\w|@[\w\.]+\()|(?:#+|//[/!]?|--|;+|%+|/\*+)[^\s/*#-]"
 )
 """How a line of a comment begins that more than linters obey: ``//go:build``, ``# coding: utf-8``, ``@Route(``."""
+_INSTRUCTS_IN_GO = re.compile(r"\W*[a-z][\w.-]*:[a-z]|\W*(?:-\*-|\+\w|@\w)|//[^\s/*#-]|/\*line\b")
+"""Of Go, whose comments show code: ``//go:embed``, ``// +build``, ``// mockery:all``, ``// @Router``, ``//export``."""
 _FOR_TOOLS = re.compile(
     r"\\u|>>>|@ts-|\bno(?:sec|semgrep|lint|inspection)\b|\b(?:[\w-]*(?:ignore|disable|enable|suppress)[\w-]*|skip|codeql"
     r"|lgtm|globals?|exported|knip|pragma)\b",
@@ -83,7 +86,23 @@ _DELIMITER = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|={4,}|_{4,}|\*{4,}|`{3,}|~{
 
 def assess(path: str, language: str | None, base: str | None, head: str) -> Impact:
     """The impact of a change of one file: by the syntax trees of source, by what acts in a document."""
-    return find_page_impact(path, base, head) if is_document(path) else find_impact(language or "", base, head)
+    if is_document(path):
+        return find_page_impact(path, base, head)
+    if base is not None and changes_only_version(path, base, head):
+        return Impact.version
+    if path.lower().endswith(STRUCTURED):
+        return Impact.behaviour if base is None else _find_xml_impact(base, head)
+    return find_impact(language or "", base, head)
+
+
+def _find_xml_impact(base: str, head: str) -> Impact:
+    before, after = read_xml(base), read_xml(head)
+    if before is None or after is None or before[0] != after[0] or says_generated(head.encode()):
+        return Impact.behaviour
+    obeyed, now = (
+        [line for line in each[1] if _INSTRUCTS.match(line) or _is_for_tool(line)] for each in (before, after)
+    )
+    return Impact.comment if obeyed == now else Impact.behaviour
 
 
 def find_page_impact(path: str, base: str | None, head: str) -> Impact:
@@ -387,7 +406,9 @@ def _list_instructions(parsed: ParsedSource, language: str) -> list[tuple[int, s
     example = {"go": _IS_OUTPUT, "rust": _IS_CODE_OF_RUST}.get(language)
     is_tested = example is not None and any(example.search(line) for _, line in lines)
     lines = [each for each in lines if language != "python" or not _IS_PLAIN.fullmatch(each[1])]
-    return [each for each in lines if is_run or is_tested or _INSTRUCTS.match(each[1]) or _is_for_tool(each[1])]
+    is_for_people = language == "go" and not any("swagger:" in line for _, line in lines)
+    instructs = _INSTRUCTS_IN_GO if is_for_people else _INSTRUCTS
+    return [each for each in lines if is_run or is_tested or instructs.match(each[1]) or _is_for_tool(each[1])]
 
 
 def _is_for_tool(line: str) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from domain.runs.testing import CaseOutcome, CommandResult
+from domain.text.escaping import cut_words
 
 
 @dataclass(frozen=True)
@@ -25,15 +26,14 @@ class Absence:
     def __str__(self) -> str:
         """One sentence for people."""
         if self.name:
-            need = "" if self.name in self.line else f", and `{self.line[:100]}` needs it"
+            need = "" if self.name in self.line else f", and `{cut_words(self.line, 100)}` needs it"
             return f"`{self.name}` is not installed here{need}."
         return f"`{_find_program(self.line)}` wants to download something, and there is no network here."
 
 
 WAY_OUT = (
     "The repository can install it with `commands.setup` and `commands.network: true`, where the operator of Forge "
-    "gives the sandbox an address to install from (`FORGE_SANDBOX_PROXY`); or the operator installs it for the sandbox "
-    "(`FORGE_SANDBOX_TOOLS`; docs/install.md)."
+    "lets the sandbox reach a registry; else ask the operator to install it."
 )
 """Who can mend an absence, and how; one sentence for people."""
 
@@ -135,7 +135,9 @@ _NOT_FOUND = re.compile(
     re.MULTILINE,
 )
 _UNKNOWN_OPTION = re.compile(
-    r"^(?:\S*pytest|py\.test|__main__\.py): error: unrecognized arguments: (?P<option>--?[\w-]+)", re.MULTILINE
+    r"^(?:(?:\S*python[\d.]* -m )?\S*pytest|py\.test|__main__\.py): error: unrecognized arguments: "
+    r"(?P<option>--?[\w-]+)",
+    re.MULTILINE,
 )
 _PLUGINS = {
     "--cov": "pytest-cov",

@@ -207,6 +207,7 @@ class Impact(StrEnum):
     document = "document"  # people read it, nothing runs it
     data = "data"  # programs only show or store it
     comment = "comment"  # comments, docstrings and layout: the same program, but tools may read them
+    version = "version"  # the number of the program's own version, and nothing else
     guide = "guide"  # people read it, and it may lead them on: a command, a link
     test = "test"  # a test that starts nothing, as far as its new lines tell
     behaviour = "behaviour"
@@ -218,5 +219,5 @@ class Impact(StrEnum):
 
     @property
     def is_logic(self) -> bool:
-        """Whether it may do so by more than comments, docstrings and layout."""
-        return self.can_act and self is not Impact.comment
+        """Whether it may do so by more than comments, docstrings, layout and the number of a version."""
+        return self.can_act and self not in {Impact.comment, Impact.version}

@@ -274,6 +274,7 @@ class Review(Value):
     is_all_read: bool = False  # every changed file was read, which automatic actions require
     changed: tuple[str, ...] = ()  # every changed path, also unread ones
     moved: int = 0  # files that have another name and the same content
+    renamed: dict[str, str] = {}  # path at the merge base → at head, of files that have another name
     locks: tuple[LockChange, ...] = ()  # what its lock files come to, as far as they could be read
     protected: ProtectedContents | None = None  # where it changes any, and the branch it goes into is known
     kept_approval: KeptApproval | None = None

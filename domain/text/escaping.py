@@ -149,8 +149,10 @@ def cut_words(text: str, limit: int) -> str:
 
 
 def _truncate(text: str, limit: int) -> str:
-    """One redacted line of at most ``limit`` characters, cut between two of them."""
-    return cut_text(_redact_line(text, limit), limit)
+    """One redacted line of at most ``limit`` characters, cut between two words where that leaves half of it."""
+    flat = _redact_line(text, limit)
+    end = flat.rfind(" ", limit // 2, limit) if len(flat) > limit else -1
+    return cut_text(flat, limit if end < 0 else end + 1)
 
 
 def _redact_line(text: str, limit: int) -> str:

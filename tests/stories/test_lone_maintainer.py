@@ -42,7 +42,7 @@ async def test_who_is_alone_with_the_role_is_asked_in_one_place(story: Story) ->
 | --- | --- |
 | +25 | Changes what programs may obey, such as settings: .github/forge.yml |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it. Points besides those for changed behaviour: 0; from 18 on a person is asked.
+Medium is 25 to 49, high 50 to 74, critical more. Points besides those for changed behaviour: 0; from 18 on a person is asked.
 
 ### What ran
 

@@ -73,6 +73,36 @@ async def test_what_leaves_the_program_as_it_was_is_merged(story_with_model: Sto
     assert pull.merged_at is not None
 
 
+async def test_nobody_is_asked_to_read_where_there_is_nothing_to_read(story: Story) -> None:
+    """Comments, blank lines and the number of the version: the check succeeds, and still nobody merges by itself."""
+    before = {
+        "main.go": "package a\n\nfunc f() {}\n",
+        "pom.xml": "<a>\n</a>\n",
+        "Cargo.toml": '[package]\nversion = "1.0.0"\n',
+    }
+    repository, alice, _ = await at_level(story, 4, files=before)
+    after = {
+        "main.go": "// Package a is of a kind.\npackage a\n\nfunc f() {}\n",
+        "pom.xml": "<!-- Of 2024 -->\n<a>\n</a>\n",
+        "Cargo.toml": before["Cargo.toml"].replace("1.0.0", "1.1.0"),
+    }
+    pull, head = await open_pull_request(story, repository, alice, after)
+    await jump_ahead(story, hours=10)
+    check = story.check(repository, head)
+    assert (check.conclusion, check.title) == ("success", "No findings")
+    assert "have a person read" not in (check.summary or "")
+    assert "Only the version number: Cargo.toml" in (check.summary or "")
+    assert (pull.state, await list_actions(story)) == ("open", [])
+
+
+async def test_what_a_manifest_newly_needs_is_named_where_no_lock_file_tells_it(story: Story) -> None:
+    before = {"setup.py": "from setuptools import setup\n\nsetup(name='shop', install_requires=['a'])\n"}
+    repository, alice, _ = await at_level(story, 0, files=before)
+    after = before["setup.py"].replace("['a']", "['a', 'rapidfuzz>=3.0.0']")
+    _, head = await open_pull_request(story, repository, alice, {"setup.py": after})
+    assert "**`setup.py`:** `rapidfuzz` &gt;=3.0.0 is new." in (story.check(repository, head).summary or "")
+
+
 async def test_one_file_that_nobody_read_keeps_all_from_being_merged(story: Story) -> None:
     """A picture and a lock file hold no source, so the check succeeds; nobody looked into them all the same."""
     repository, alice, _ = await at_level(story, 4)

@@ -85,7 +85,7 @@ The command goes through a shell, so any part that comes from outside can run ot
 | +6 | 1 finding of severity error |
 | +1 | 1 finding of severity warning |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it. Points besides those for changed behaviour: 7; from 18 on a person is asked.
+Medium is 25 to 49, high 50 to 74, critical more. Points besides those for changed behaviour: 7; from 18 on a person is asked.
 
 ### What ran
 
@@ -250,13 +250,7 @@ This changes protected files, for the reasons below. Approve if that is intended
 - Nothing was found by 3 tools; neither a linter nor a model read 1 file beside the source
   - deploy/service.yml
 
-**Next:** someone with permission decides at the gate below, with its buttons or a comment.
-
-### Gates
-
-| gate | state | conditions or reason |
-| --- | --- | --- |
-| `protected_paths` | Waiting until TIME for a person with the role maintain |  |
+**Next:** someone with permission decides at the gate, with its buttons or a comment.
 
 <details><summary>Risk · what ran · N s</summary>
 
@@ -267,7 +261,7 @@ This changes protected files, for the reasons below. Approve if that is intended
 | +25 | Changes what programs may obey, such as settings: deploy/service.yml |
 | +1 | Touches the build or deployment of the software: deploy/service.yml |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it. Points besides those for changed behaviour: 1; from 18 on a person is asked.
+Medium is 25 to 49, high 50 to 74, critical more. Points besides those for changed behaviour: 1; from 18 on a person is asked.
 
 ### What ran
 
@@ -285,8 +279,6 @@ Tools ran in PLACE.
 </details>
 
 ===== Forge / gate: protected_paths: action_required · Waiting until TIME for a person with the role maintain [Approve] [Reject] [View] =====
-This changes protected files, for the reasons below. Approve if that is intended.
-
 - 1 protected path changed
   - deploy/service.yml (named in `paths.protected`)
 
@@ -350,7 +342,7 @@ Thank you.
 | +25 | Changes what programs may obey, such as settings: deploy/service.yml |
 | +1 | Touches the build or deployment of the software: deploy/service.yml |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it. Points besides those for changed behaviour: 1; from 18 on a person is asked.
+Medium is 25 to 49, high 50 to 74, critical more. Points besides those for changed behaviour: 1; from 18 on a person is asked.
 
 ### What ran
 

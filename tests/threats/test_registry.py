@@ -318,5 +318,5 @@ async def test_t_r9_only_a_set_up_has_the_network_and_only_if_both_allow_it(
     setup, *others = run.commands
     assert [other.exit_status for other in others] == [0, 0], run
     assert (setup.kind, registry.most) == ("setup", int(network and named))
-    lacks = "It had no network: FORGE_SANDBOX_PROXY is not set where Forge runs (docs/security.md)."
+    lacks = "It had no network: the operator of Forge gives the sandbox none (docs/security.md)."
     assert setup.report_problem == (lacks if network and not named else "")

@@ -31,6 +31,10 @@ _PUT_TOGETHER = re.compile(
 _FILE = re.compile(
     r"(?i)^(?:f|fp|fd|fh|fin|fileobj|(?:\w*_)?(?:file|stream|handle|reader)(?:_?(?:obj|handle|name|path))?)$"
 )
+_BUILDS = re.compile(r"^([^/]+/)*(setup\.py|docs?/([^/]+/)*conf\.py)$")
+_OPENS_VERSION = re.compile(
+    r"\bopen\([^\n]*[\"'][^\"'\n]*(?:version|about|metadata|__init__|release)[^\"'\n]*\.py[\"']"
+)
 _NAME = re.compile(r"^[A-Za-z_]\w*$")
 _TEXT = re.compile(r"([rRbBuUfF]{0,2})(?:\"[^\"]*\"|'[^']*')")
 
@@ -219,6 +223,8 @@ def rate(entry: dict[str, Any], path: str, lines: Sequence[str], *, heeding: boo
     call = PythonCall(lines, int(entry["location"]["row"]), int(entry["location"]["column"]))
     if code == "S202" and "members=" in "\n".join(place):
         return None  # what is extracted was chosen
+    if code == "S102" and _runs_own_version(path, call):
+        return None
     if code == "S506":
         call = call.enclose("load")
     danger = _look_closer(known, call) if code in _GRADED else known
@@ -227,6 +233,13 @@ def rate(entry: dict[str, Any], path: str, lines: Sequence[str], *, heeding: boo
     if is_test_or_document(path):
         return Severity.warning if danger is Danger.command else None
     return rule_texts.rate(danger)
+
+
+def _runs_own_version(path: str, call: PythonCall) -> bool:
+    """Whether what builds a package reads its version from a file of its own by running that."""
+    is_read = is_read_from_a_file(call.value) and not call.is_unseen and not is_foreign(call.argument)
+    is_own = _OPENS_VERSION.search(f"{call.around}\n{call.value}") is not None
+    return _BUILDS.search(path) is not None and is_read and is_own
 
 
 def is_silenced(code: str, place: Sequence[str]) -> bool:

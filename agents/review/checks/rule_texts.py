@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from domain.review.findings import Severity
-from domain.text.escaping import cut_text, flatten_text
+from domain.text.escaping import cut_words, flatten_text
 
 
 class Danger(StrEnum):
@@ -114,4 +114,4 @@ def name_some(names: Sequence[str]) -> str:
 
 def shorten(text: str, limit: int = _LONGEST) -> str:
     """One line of at most ``limit`` characters."""
-    return cut_text(flatten_text(text[: 4 * limit]), limit)
+    return cut_words(flatten_text(text[: 4 * limit]), limit)

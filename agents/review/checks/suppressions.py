@@ -15,6 +15,7 @@ from safety.containment import CodeOrigin
 
 PYLINT = re.compile(r"#\s*pylint:\s*disable(-next)?=")
 """Its author has seen the same remark of another linter and decided."""
+_NAMED = 3  # lines
 
 
 @dataclass(frozen=True)
@@ -101,9 +102,16 @@ def build_note(silenced: Sequence[Suppression], layer: Layer, origin: CodeOrigin
     number = count_lines(mine)
     words = ", ".join(sorted({f"`{one.comment.word}`" for one in mine}))
     noun, verb = ("line", "silences") if number == 1 else ("lines", "silence")
+    places = _name_places(mine)
     if is_honoured(origin):
-        return f"{number} added {noun} {verb} findings ({words})."
-    return f"{number} added {noun} would silence findings ({words}); in code from a fork that does not count."
+        return f"{number} added {noun} {verb} findings ({words}): {places}."
+    return f"{number} added {noun} would silence findings ({words}); in code from a fork that does not count: {places}."
+
+
+def _name_places(silenced: Sequence[Suppression]) -> str:
+    places = [*dict.fromkeys(f"{one.path}:{one.line}" for one in silenced)]
+    left = len(places) - _NAMED
+    return f"{', '.join(places[:_NAMED])}{f' and {left} more' if left > 0 else ''}"
 
 
 def _list_kinds(file: CheckedFile) -> Sequence[SuppressionKind]:

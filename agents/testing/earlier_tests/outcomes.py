@@ -36,6 +36,7 @@ from agents.testing.earlier_tests.texts import (
 from domain.paths import is_source
 from domain.runs.earlier_tests import LONGEST_LINE, EarlierOutcome, EarlierTest, Fate
 from domain.runs.testing import CaseOutcome, TestCase
+from domain.text.escaping import cut_words
 
 CountedText = tuple[str, str]
 """What follows the number of tests, for one and for several."""
@@ -73,6 +74,17 @@ NOT_LOADED = (
 )
 """With files and a cause; with files and what is missing."""
 NOT_LOADED_BEFORE = ("{} could not be run on the code of before: {}", f"{{}} could not be run: {{}}. {_INSTALL}")
+_BESIDE = re.compile(r"Cannot find module '(?P<name>\.{1,2}/[^'\n]{1,100})'")
+_BUILT = "`{}` is missing: if built, do so in `commands.setup`"
+_OF_PYTHON_2 = re.compile(
+    r"Missing parentheses in call to '(?:print|exec)'|multiple exception types must be parenthesized"
+    r"|leading zeros in decimal integer literals"
+    r"|No module named '(?:urlparse|urllib2|httplib|ConfigParser|c?StringIO|cPickle|__builtin__|Queue|HTMLParser)'"
+    r"|(?:\bur[\"']|`|<>|\d[lL]\b|\bexec ).{0,300}\n[E \t^~]{0,300}\n?[E \t]{0,20}SyntaxError: invalid"
+)
+"""What Python 3 says of code for Python 2; where it gives no reason, by the line that it quotes above."""
+_IS_PYTHON_2 = "written for Python 2, not 3"
+_LOOKED_AT = 20_000  # characters
 _ERROR = re.compile(r"error|exception|cannot|could not|undefined|not found|no such", re.IGNORECASE)
 _RAISED = re.compile(r"\n[ \t]+[^\n]+\n([\w.]+(?:Error|Exception)\b[^\n]*)\n(?:[^\s][^\n]*\n)*?([^\s][^\n]*)\s*\Z")
 """The end of a traceback whose error says more than one line: the last one often is what matters."""
@@ -464,7 +476,7 @@ def list_causes(texts: tuple[str, str], loading: Mapping[str, str]) -> list[str]
     """
     causes: defaultdict[str, list[str]] = defaultdict(list)
     for path, output in loading.items():
-        causes[find_cause(output)].append(path)
+        causes[_IS_PYTHON_2 if _OF_PYTHON_2.search(output[-_LOOKED_AT:]) else find_cause(output)].append(path)
     return [_explain_cause(texts, paths, cause) for cause, paths in causes.items()]
 
 
@@ -474,18 +486,20 @@ def find_cause(output: str) -> str:
     Frames and sums tell nobody anything.
     """
     if raised := _RAISED.search(output):
-        return f"{raised[1]}: {raised[2]}"[:200]
+        return cut_words(f"{raised[1]}: {raised[2]}", 200)
     told = _LINE_OF_PYTHON.sub("", output)
     lines = [line.removeprefix("E ") for line in told.split("\n") if line[:1] not in set("=!0123456789")]
     lines = [line.strip() for line in lines if line.strip() and not _FRAME.match(line)]
     announced = [f"{line} {after}" if line.endswith(":") else line for line, after in pairwise([*lines, ""])]
     named = [line for line in announced if _ERROR.search(line)]
     words = [line for line in lines if len(_WORDS.findall(line)) > 1]
-    return next(reversed(named or words), "no reason is given")[:200]
+    return cut_words(next(reversed(named or words), "no reason is given"), 200)
 
 
 def _explain_cause(texts: tuple[str, str], paths: Sequence[str], cause: str) -> str:
     more = len(paths) - 1
     files = f"{paths[0]} and {more} {'more file' if more == 1 else 'more files'}" if more else paths[0]
     lack = find_lack(cause)
+    if texts is NOT_LOADED_BEFORE and (built := _BESIDE.search(cause)):
+        cause = _BUILT.format(built["name"])
     return texts[1].format(files, lack) if lack else texts[0].format(files, cause)

@@ -92,7 +92,9 @@ async def _compare(
     files, left_out = await _choose_files(reader, old, choice, old_parts, telling, base, before, bounds)
     now = await Runners.of(reader, new, head)
     has_runner = any(map(before.has, filter(is_of_tests, base)))
-    unknown = find_unknown(choice, lambda path: before.has(path) or now.has(path), has_runner=has_runner)
+    unknown = find_unknown(
+        choice, lambda path: before.has(path) or now.has(path) or before.leaves_out(path), has_runner=has_runner
+    )
     overlay = {**choice.overlay, **old_parts, **blind}
     tree = await write_tree(tester.mirror.git, new, overlay)
     is_same = tree == await tester.mirror.tree_of(old)  # only tests differ: they end on the same program as before

@@ -214,6 +214,10 @@ class Runners:
         """Whether a runner collects tests from a file."""
         return self.find(path) is not None
 
+    def leaves_out(self, path: str) -> bool:
+        """Whether the repository keeps a file from its runner, as samples that only look like tests."""
+        return any(runner.leaves_out(path) for runner in self._runners)
+
     def build(
         self, files: Sequence[str], results: str, alone: Collection[Framework]
     ) -> list[tuple[ProjectCommand, list[str]]]:

@@ -1,16 +1,17 @@
 """pytest and unittest, as a Python repository has them."""
 
 import re
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.resources import files as resources
 
+from agents.testing.runners.pytest_settings import drop_coverage, find_left_out, list_added
 from agents.testing.runners.runner import RepositoryFacts, Runner
 from domain.runs.testing import Framework
 
 PYTHON = ("pyproject.toml", "setup.cfg", "tox.ini")
 _PYTEST_SECTION = re.compile(r"^\[(tool\.pytest\b|tool:pytest\]|pytest\])", re.MULTILINE)
-_ADDED = re.compile(r"^addopts\s*=.*(?:\n[ \t].*)*", re.MULTILINE)
 _FUNCTION = re.compile(r"^(async )?def test", re.MULTILINE)  # which unittest does not see
 _PYTEST_FILES = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|tests?)\.py$")
 _UNITTEST_FILES = re.compile(r"(^|/)(test[^/]*|[^/]*_test)\.py$")
@@ -29,9 +30,14 @@ def find_pytest(facts: RepositoryFacts) -> Runner | None:
         return None
     measured = _MEASURED if uses_coverage(facts) else ()
     words = ("python3", *measured, "-m", "pytest", _WHOLE, *build_pytest_options(facts, ()))
-    added: list[str] = _ADDED.findall(facts.text(*PYTHON))
-    plain = ("python3", "-m", "pytest", _WHOLE, *_REPORT, *(("--no-cov",) if "--cov" in "\n".join(added) else ()))
-    return Runner(Framework.pytest, sign, _PYTEST_FILES, words, select=_select_pytest, unmeasured=plain)
+    added = list_added(facts)
+    kept = drop_coverage(added)
+    own = () if kept == added else ("-o", f"addopts={shlex.join(kept)}")
+    plain = ("python3", "-m", "pytest", _WHOLE, *_REPORT, *own)
+    left_out = find_left_out(facts)
+    return Runner(
+        Framework.pytest, sign, _PYTEST_FILES, words, select=_select_pytest, unmeasured=plain, left_out=left_out
+    )
 
 
 def uses_coverage(facts: RepositoryFacts) -> bool:

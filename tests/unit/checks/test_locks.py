@@ -572,6 +572,14 @@ def test_every_option_of_pip_that_names_an_address_is_a_place_of_packages(option
     assert [(each.rule, each.subject) for each in found.faults] == [("other-index", "evil.example")]
 
 
+def test_packages_are_named_as_the_lock_file_has_them() -> None:
+    package = '[[package]]\nname = "clap_builder"\nversion = "{}"\nsource = "{}"\nchecksum = "{}"\n'
+    place = "registry+https://github.com/rust-lang/crates.io-index"
+    base, head = (f"version = 3\n\n{package.format(f'4.5.{at}', place, str(at) * 64)}" for at in (1, 2))
+    found = compare("Cargo.lock", base, head)
+    assert (found.removed, found.added) == ((("clap_builder", "4.5.1"),), (("clap_builder", "4.5.2"),))
+
+
 def test_a_source_is_no_package_of_its_name() -> None:
     meta = {"sources": [{"name": "a", "url": "https://packages.example/simple"}]}
     base, head = ({"version": "==1", "hashes": ["sha256:aa"]}, {"version": "==1"})

@@ -74,8 +74,14 @@ async def test_people_who_may_write_silence_all_but_credentials_and_it_is_said(
     assert {finding.rule for finding in result.findings} == {"secret/aws-access-key"}
     assert result.silencing == 3
     static, security = (layer.note or "" for layer in result.layers)
-    assert static == "2 added lines silence findings (`noqa`, `pylint: disable`)."
-    assert security.endswith("1 added line silences findings (`nosec`).")
+    assert static == "2 added lines silence findings (`noqa`, `pylint: disable`): a.py:1, a.py:11."
+    assert security.endswith("1 added line silences findings (`nosec`): a.py:9.")
+
+
+async def test_the_first_lines_are_named() -> None:
+    found = find_suppressions(None, 5 * "import os  # noqa\n")
+    note = suppressions.build_note(found, Layer.static, CodeOrigin.own)
+    assert note == "5 added lines silence findings (`noqa`): a.py:1, a.py:2, a.py:3 and 2 more."
 
 
 async def test_a_stranger_silences_nothing(toolbox: Toolbox) -> None:

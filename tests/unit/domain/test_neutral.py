@@ -238,3 +238,8 @@ def test_invisible_characters_are_taken_out(text: str, seen: str) -> None:
 )
 def test_a_long_text_ends_behind_a_word(text: str, limit: int, shown: str) -> None:
     assert cut_words(text, limit) == shown
+
+
+def test_code_is_cut_between_words_where_that_leaves_half_of_it() -> None:
+    assert inline_code("assert total == 3 or nothing", 20) == "`assert total == 3…`"
+    assert inline_code(30 * "a", 20) == f"`{19 * 'a'}…`"

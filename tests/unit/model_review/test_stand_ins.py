@@ -15,7 +15,7 @@ from agents.review.reviewer import build_review
 from domain.config.configuration import Configuration
 from domain.money import FREE, FixedPrice, Refusal
 from domain.review.changes import TouchedFile
-from domain.review.review import Risk, RiskLevel
+from domain.review.review import Decision, Risk, RiskLevel
 from domain.verdicts import BreakerState, Check, Reason
 from tests.provider import KEY, Provider, Reply, answer_error, anthropic, report_value, serve_provider
 from tests.purses import OpenPurse
@@ -192,6 +192,15 @@ def test_who_named_no_model_is_told_calmly_that_none_is_set_up(are_named: bool) 
     [reason] = build_review(CHECKED, skip_model(CHECKED, Configuration(), model)).reasons
     told = "No model read" if are_named else "No model is set up that would read"
     assert reason.text == f"Linters found nothing. {told} the logic of a.py"
+
+
+def test_nobody_has_to_read_a_file_in_which_nothing_that_runs_is_new() -> None:
+    none = skip_model(CHECKED, Configuration(), NOT_SET_UP)
+    checked = CHECKED.model_copy(update={"read_by": {}, "behaviour": ()})
+    assert build_review(checked, none).unread.paths == ("a.py",)
+    plain = build_review(checked.model_copy(update={"plain": ("a.py",)}), none)
+    assert (plain.unread.paths, plain.decision, plain.is_all_read) == ((), Decision.approve, False)
+    assert plain.reasons[0].text == "Nothing was found"
 
 
 def test_a_key_of_the_other_tier_is_a_model_that_is_set_up() -> None:

@@ -157,6 +157,24 @@ def test_what_was_asked_once_is_not_taken_back(state: GateState, about: str, is_
     assert [each.name for each in found] == ["flaky"] * is_asked
 
 
+def test_what_is_protected_for_one_reason_is_told_once_and_a_rename_is_one_path() -> None:
+    paths = [".github/workflows/a.yml", ".github/workflows/b.yaml", ".github/workflows/b.yml", "CODEOWNERS"]
+    drawn = review().model_copy(update={"renamed": {".github/workflows/b.yml": ".github/workflows/b.yaml"}})
+    [reason] = only(drawn, *paths).reasons
+    assert (reason.text, reason.value) == ("3 protected paths changed", 3)
+    actions, owners = reason.children
+    assert actions.text.startswith("GitHub Actions: jobs on a push")
+    assert [each.text for each in actions.children] == [".github/workflows/a.yml", ".github/workflows/b.yaml"]
+    assert owners.text.startswith("CODEOWNERS (GitHub's code owners")
+    assert only(drawn, *paths).subject == only(review(), *paths).subject
+
+
+def test_a_protected_file_that_moves_away_asks() -> None:
+    drawn = review().model_copy(update={"renamed": {"CODEOWNERS": "docs/owners.txt"}})
+    [reason] = only(drawn, "CODEOWNERS", "docs/owners.txt").reasons
+    assert (reason.text, len(reason.children)) == ("1 protected path changed", 1)
+
+
 def test_gate_of_another_phase_is_not_asked() -> None:
     own = GateSettings(phase="deployment", when="true", prompt="Deploy?")
     assert gate_names(review(), configuration=Configuration(gates={"any_deploy": own})) == []

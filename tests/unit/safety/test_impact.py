@@ -70,6 +70,14 @@ def test_layout_of_what_decides_about_runs_is_certain_only_of_yaml() -> None:
     assert [*found.values()] == [Impact.layout, Impact.behaviour, Impact.behaviour]
 
 
+def test_blank_lines_leave_nothing_to_read_but_in_what_decides_about_runs() -> None:
+    files = [change_lines("a.typed", "", "  "), change_lines("b.typed", "", "x"), change_lines("CODEOWNERS", "")]
+    found = assess_impact([touch(each.path) for each in files], {}, files=files)
+    assert [*found.values()] == [Impact.comment, Impact.behaviour, Impact.behaviour]
+    files = [change_lines("a.py", "")]
+    assert assess_impact([touch("a.py")], {"a.py": Impact.behaviour}, files=files) == {"a.py": Impact.behaviour}
+
+
 TEST_FILE = "tests/test_a.py"
 
 

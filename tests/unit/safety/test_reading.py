@@ -226,8 +226,8 @@ def test_that_no_model_is_set_up_is_said_as_the_reason() -> None:
     unread, logic = (each.text for each in decide((), LOW, [SEARCHED], [], unread=LACKING).reasons)
     assert unread == "Nothing was found by 1 tool; no linter read 1 file of source, and no model is set up"
     assert logic == (
-        "Linters found nothing. No model is set up that would read the logic of a.py. "
-        "No model is set up that would read why files of tests were deleted: test_a.py"
+        "Linters found nothing. No model is set up that would read the logic of a.py, "
+        "nor why files of tests were deleted: test_a.py"
     )
 
 

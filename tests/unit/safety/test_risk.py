@@ -284,6 +284,26 @@ def test_documents_and_comments_are_not_called_a_program(path: str, impact: Impa
     assert (part.points, part.text) == (said[0], f"{said[1]}: {path}")
 
 
+@pytest.mark.parametrize(
+    ("path", "impact", "said"),
+    [
+        ("a.pyi", Impact.behaviour, "Beside the program"),
+        ("index.d.ts", Impact.behaviour, "Beside the program"),
+        ("docs/source/conf.py", Impact.behaviour, "Beside the program"),
+        ("index.test-d.ts", Impact.behaviour, "Changes tests, which CI runs"),
+        ("typings/commander-tests.ts", Impact.behaviour, "Changes tests, which CI runs"),
+        ("fuzz/fuzz_targets/a.rs", Impact.behaviour, "Changes tests, which CI runs"),
+        ("conf.py", Impact.behaviour, "May change what the program does"),
+        ("typings/a.ts", Impact.behaviour, "May change what the program does"),
+        ("setup.py", Impact.version, "Only the version number"),
+    ],
+)
+def test_only_a_program_is_called_one(path: str, impact: Impact, said: str) -> None:
+    file = FileChange(path=path, status=ChangeStatus.modified, additions=5)
+    part = assess(_change(files=(file,)), (), impacts={path: impact}).parts[0]
+    assert (part.points, part.text) == (25 if impact is Impact.behaviour else 0, f"{said}: {path}")
+
+
 def test_what_only_a_name_tells_is_said_so() -> None:
     [part] = _assess_files(("schema.py", 3)).parts[1:]
     assert part.text == "Named like code that stores and reads data: schema.py"

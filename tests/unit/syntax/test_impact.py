@@ -1,6 +1,8 @@
 """Which changes of a file cannot alter the program, and which only look so."""
 
-from agents.syntax.impact import find_impact
+import pytest
+
+from agents.syntax.impact import assess, find_impact
 from agents.syntax.languages import find_language
 from domain.review.reading import Impact
 
@@ -195,3 +197,58 @@ def test_comments_that_tools_may_read() -> None:
 
 def test_behaviour() -> None:
     assert [row for row in BEHAVIOUR if _find(*row) is not Impact.behaviour] == []
+
+
+PAGE = "/*\nPackage a is of a kind.\n\n\tr := a.New()\n\tHost: one\n*/\npackage a\n"
+POM = "<?xml version='1.0'?>\n<!-- Of 2020 -->\n<project>\n  <a>1</a>\n</project>\n"
+CARGO = '[package]\nname = "a"\nversion = "1.0.0"\n\n[dependencies]\nb = "1"\n'
+
+
+@pytest.mark.parametrize(
+    ("path", "base", "head", "impact"),
+    [
+        ("doc.go", PAGE, PAGE.replace("a.New()", "a.Other()\n\tx = 1").replace("one", "two"), Impact.comment),
+        ("doc.go", PAGE, f"// +build linux\n\n{PAGE}", Impact.behaviour),
+        ("doc.go", PAGE, PAGE.replace("one", "one\n//go:generate stringer"), Impact.behaviour),
+        ("doc.go", PAGE, f"{PAGE}\n//nolint\nvar b = 1\n", Impact.behaviour),
+        ("pom.xml", POM, POM.replace("Of 2020", "Of 2024, and the licence"), Impact.comment),
+        ("pom.xml", POM, POM.replace("<a>", "<!-- It is one. -->\n\n    <a>"), Impact.comment),
+        ("pom.xml", POM, POM.replace("<a>", "<!-- suppress all -->\n  <a>"), Impact.behaviour),
+        ("pom.xml", POM, POM.replace("<a>", "<?run it?><a>"), Impact.behaviour),
+        ("pom.xml", POM, POM.replace("<a>1", "<a>2"), Impact.behaviour),
+        ("pom.xml", POM, POM.replace("1.0'", "1.0' encoding='utf-7'"), Impact.behaviour),
+        ("a.xml", f"<!DOCTYPE a>{POM}", f"<!DOCTYPE a>{POM}<!-- b -->", Impact.behaviour),
+        ("a.xml", None, POM, Impact.behaviour),
+        ("Cargo.toml", CARGO, CARGO.replace("[dep", "# It needs this.\n[dep"), Impact.behaviour),
+        ("Cargo.toml", CARGO, CARGO.replace("1.0.0", "1.1.0-rc.1"), Impact.version),
+        ("Cargo.toml", CARGO, CARGO.replace('b = "1"', 'b = "2"'), Impact.behaviour),
+        ("Cargo.toml", CARGO.replace("version", "edition"), CARGO, Impact.behaviour),
+        (
+            "Cargo.toml",
+            '[dependencies.b]\nversion = "1.0"\n',
+            '[dependencies.b]\nversion = "1.1"\n',
+            Impact.behaviour,
+        ),
+        ("a/__init__.py", '__version__ = "1.0"\nf()\n', '__version__ = "1.1.dev0"\nf()\n', Impact.version),
+        ("a/__init__.py", '__version__ = "1.0"\nf()\n', '__version__ = "1.1"\ng()\n', Impact.behaviour),
+        ("a/__init__.py", '__version__ = "1.0"\n', '__version__ = "1.1"  # noqa\n', Impact.behaviour),
+        ("a.py", 'version = "1.0"\n', 'version = "1.1"\n', Impact.behaviour),
+        (
+            "docs/conf.py",
+            "version = '1.0'\nrelease = '1.0.1'\n",
+            "version = '1.1'\nrelease = '1.1.0'\n",
+            Impact.version,
+        ),
+        ("setup.py", "setup(\n    version='1.0',\n)\n", "setup(\n    version='1.1',\n)\n", Impact.version),
+        ("setup.cfg", "[metadata]\nversion = 1.0\n", "[metadata]\nversion = 1.1\n", Impact.version),
+        ("package.json", '{\n  "version": "1.0.0"\n}\n', '{\n  "version": "1.0.1"\n}\n', Impact.version),
+        (
+            "package.json",
+            '{\n  "engines": {\n    "version": "1.0.0"\n  }\n}\n',
+            '{\n  "engines": {\n    "version": "1.0.1"\n  }\n}\n',
+            Impact.behaviour,
+        ),
+    ],
+)
+def test_nothing_is_left_to_read(path: str, base: str | None, head: str, impact: Impact) -> None:
+    assert assess(path, find_language(path), base, head) is impact

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.testing.absence import find_absence, find_lack
+from agents.testing.absence import WAY_OUT, find_absence, find_lack
 from agents.testing.failures import ShownFailures, classify_failures, list_failures
 from domain.runs.testing import CaseOutcome, CommandResult, FailureClass
 from tests.unit.testing.forging import case, command, run
@@ -52,6 +52,7 @@ Could not determine the dependencies of task ':test'.
 """
 WRAPPER = 'Exception in thread "main" java.net.UnknownHostException: services.example\n'
 COMPOSER = "curl error 6 while downloading https://repo.example/packages.json: Could not resolve host\n"
+UNKNOWN = "unrecognized arguments"
 USAGE = "ERROR: usage: __main__.py [options]\n__main__.py: error: unrecognized arguments: {}\n  inifile: None\n"
 
 
@@ -91,6 +92,7 @@ USAGE = "ERROR: usage: __main__.py [options]\n__main__.py: error: unrecognized a
         (127, "'npm test'", "sh: 1: exec: npm test: not found\n", "npm test"),
         (4, "python3 -m pytest", USAGE.format("--cov=shop --cov-report=term"), "pytest-cov"),
         (4, "python3 -m pytest", USAGE.format("--dist=load"), "pytest-xdist"),
+        (4, "python3 -m pytest", f"python -m pytest: error: {UNKNOWN}: --cov=shop --cov-report=xml\n", "pytest-cov"),
         (4, "python3 -m pytest", USAGE.format("--snap"), "the plug-in of pytest that knows --snap"),
         (126, "bats tests", "", "bats"),
     ],
@@ -159,3 +161,8 @@ def test_a_configured_check_that_is_not_installed_accuses_nobody() -> None:
     [analysis] = classify_failures(tested, ())
     assert analysis.failure_class is FailureClass.environment
     assert analysis.root_cause.endswith("`eslint` is not installed here, and `npm run lint` needs it.")
+
+
+def test_who_can_mend_it_is_said_in_words_of_the_author() -> None:
+    assert "commands.setup" in WAY_OUT
+    assert "FORGE_" not in WAY_OUT

@@ -11,7 +11,7 @@ from agents.testing.command_detection import (
     narrow_command,
 )
 from agents.testing.runners.python import build_environment
-from agents.testing.runners.runner import ProjectCommand, RepositoryFacts, add_folder, drop_folder
+from agents.testing.runners.runner import ProjectCommand, RepositoryFacts, add_folder, drop_folder, list_needed
 from agents.testing.runners.table import list_runners
 from agents.testing.test_selection import Selection
 from domain.config.configuration import Commands
@@ -255,18 +255,49 @@ PY, GO = build_all(Framework.pytest), build_all(Framework.go)
 
 
 @pytest.mark.parametrize(
-    ("manifest", "is_named"),
+    ("path", "manifest", "added"),
     [
-        ('[tool.pytest.ini_options]\naddopts = [\n  "-ra",\n  "--cov=a",\n]\n', True),
-        ('[tool.pytest.ini_options]\naddopts = "-ra --cov-fail-under=90"\n', True),
-        ('[tool.pytest.ini_options]\naddopts = "-ra"\n\n[tool.tox]\nrun = "pytest --cov"\n', False),
+        ("pyproject.toml", '[tool.pytest.ini_options]\naddopts = [\n  "-ra",\n  "--cov=a",\n]\n', "-ra"),
+        ("pyproject.toml", "[tool.pytest.ini_options]\naddopts = \"-m 'not slow' --cov a\"\n", "-m 'not slow'"),
+        ("pyproject.toml", '[tool.pytest.ini_options]\naddopts = "--cov-fail-under=90"\n', ""),
+        ("pyproject.toml", '[tool.pytest.ini_options]\naddopts = "-ra"\n\n[tool.tox]\nrun = "pytest --cov"\n', None),
+        ("setup.cfg", "[tool:pytest]\naddopts =\n    --cov=a -x  # all\n    --cov-report xml\n    -ra\n", "-x -ra"),
+        ("pytest.ini", "[pytest]\naddopts = -q --no-cov-on-fail --cov\n", "-q"),
     ],
 )
-def test_coverage_that_settings_ask_for_is_left_out_where_nobody_measures(manifest: str, *, is_named: bool) -> None:
-    facts = RepositoryFacts(["tests/test_a.py"], {"pyproject.toml": manifest})
+def test_coverage_that_settings_ask_for_is_left_out_where_nobody_measures(
+    path: str, manifest: str, added: str | None
+) -> None:
+    """Without an option of pytest-cov, which may be missing."""
+    facts = RepositoryFacts(["tests/test_a.py", path], {path: manifest})
     [runner] = list_runners(facts)
-    assert ("--no-cov" in runner.build((), "/r", is_measured=False).words) is is_named
-    assert "--no-cov" not in runner.build((), "/r").words
+    own = [word for word in runner.build((), "/r", is_measured=False).words if word.startswith("addopts=")]
+    assert own == ([] if added is None else [f"addopts={added}"])
+    assert not [word for word in runner.build((), "/r").words if word.startswith("addopts=")]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "left"),
+    [
+        ("setup.cfg", "[tool:pytest]\nnorecursedirs = .git docs typing_cases\n", ["tests/typing_cases/test_c.py"]),
+        (
+            "pyproject.toml",
+            '[tool.pytest.ini_options]\nnorecursedirs = ["typing_*"]\n',
+            ["tests/typing_cases/test_c.py"],
+        ),
+        ("pytest.ini", "[pytest]\naddopts = --ignore=tests/test_a.py\n", ["tests/test_a.py"]),
+        ("pytest.ini", "[pytest]\naddopts = -q --ignore tests/typing_cases\n", ["tests/typing_cases/test_c.py"]),
+        ("tests/conftest.py", 'collect_ignore = ["test_a.py"]\n', ["tests/test_a.py"]),
+        ("conftest.py", "collect_ignore_glob = ['tests/*_cases']\n", ["tests/typing_cases/test_c.py"]),
+        ("conftest.py", "collect_ignore = []\n", []),
+    ],
+)
+def test_what_a_repository_keeps_from_pytest_is_not_run(path: str, text: str, left: list[str]) -> None:
+    paths = ["tests/test_a.py", "tests/test_b.py", "tests/typing_cases/test_c.py"]
+    [runner] = list_runners(RepositoryFacts([*paths, path, "conftest.py"], {path: text}))
+    assert [each for each in paths if not runner.owns(each)] == left
+    assert [each for each in paths if runner.leaves_out(each)] == left
+    assert path in list_needed([*paths, path])
 
 
 def build_selection(*tests: str) -> Selection:

@@ -11,10 +11,10 @@ from operator import itemgetter
 from agents.review.checks.inputs import ToolReport, build_security_finding
 from agents.review.checks.locks.comparison import LockDifference, LockFault, Pair, compare
 from agents.review.checks.locks.formats import find_reader
-from agents.review.checks.locks.manifests import list_manifests
+from agents.review.checks.locks.manifests import asks_at_run_time, list_manifests, list_new_requests
 from agents.review.checks.rule_texts import build_message, shorten
 from agents.toolbox import Toolbox
-from domain.paths import is_lock
+from domain.paths import is_lock, is_test
 from domain.review.changes import MOST_HOSTS, MOST_MOVES, Change, LockChange, PackageMove, SkippedFile, TouchedFile
 from domain.review.findings import Category, RawFinding, Severity
 from safety.containment import CodeOrigin
@@ -129,6 +129,21 @@ async def compare_locks(change: Change, code: Objects, toolbox: Toolbox, origin:
     found = await asyncio.to_thread(lambda: tuple(_build(*each) for each in faults))
     read = sum(each.is_read for each in differences.values())
     return ComparedLocks(seen, differences, ToolReport(found, files=read, problem=problem))
+
+
+async def find_requests(change: Change, code: Objects, toolbox: Toolbox, origin: CodeOrigin) -> tuple[LockChange, ...]:
+    """What manifests newly ask for at run time, where no lock file of the change tells it."""
+    paths = [each.path for each in change.touched if asks_at_run_time(each.path) and not is_test(each.path)][:_MOST]
+    is_told = any(is_lock(each.path) for each in change.touched)
+    if is_told or not paths or toolbox.for_worker("manifests", origin=origin).level is None:
+        return ()
+    base, head = await code.read(change.merge_base, paths), await code.read(change.head_sha, paths)
+
+    def list_new(path: str) -> partial[tuple[PackageMove, ...]]:
+        return partial(list_new_requests, path, *(each[path].decode(errors="replace") for each in (base, head)))
+
+    answers, _ = await toolbox.run_jobs([path for path in paths if path in base and path in head], list_new, str)
+    return tuple(LockChange(path=path, count=len(new), moves=new[:MOST_MOVES]) for path, new in answers if new)
 
 
 async def _read_manifests(lock: str, commit: str, code: Objects) -> dict[str, str]:

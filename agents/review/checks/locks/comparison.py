@@ -47,7 +47,7 @@ class LockFault(Value):
 class LockDifference(Value):
     """What a change of a lock file comes to.
 
-    ``added`` and ``removed`` are names and versions, written as all write them, ``hosts`` those from which nothing came
+    ``added`` and ``removed`` are names as the file has them and versions, ``hosts`` those from which nothing came
     before. Nothing of it is known unless both versions could be read (``is_read``). Of the settings of a package
     manager only the faults are: they may say more than where packages come from.
     """
@@ -117,10 +117,14 @@ def compare(path: str, base: str | None, head: str, manifests: Mapping[str, str]
     before, after = (
         {entry.pair for entry in each if entry.kind not in _PLACES} for each in (versions.base, versions.head)
     )
+    written = {entry.pair[0]: entry.name for entry in (*versions.base, *versions.head)}
+    added, removed = (
+        tuple(sorted((written[name], version) for name, version in each)) for each in (after - before, before - after)
+    )
     return LockDifference(
         faults=faults,
-        added=tuple(sorted(after - before)),
-        removed=tuple(sorted(before - after)),
+        added=added,
+        removed=removed,
         hosts=tuple(sorted({host for entry in new for host in entry.hosts} - versions.hosts)) if base else (),
         is_read=lists_packages,
         is_new=not base,

@@ -1,19 +1,21 @@
 """What manifests ask for from a place of its own: which package from which folder, file, address or repository."""
 
 # What these files hold is of any type; a wrong one asks for nothing.
-# pyrefly: ignore-errors[unknown-variable-type, unknown-argument-type]
+# pyrefly: ignore-errors[unknown-variable-type, unknown-argument-type, unknown-attribute-access]
 
 import json
 import posixpath
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from typing import Any
 
 from agents.review.checks.locks.entries import LOCAL, LockEntry, classify, normalise
 from agents.review.checks.locks.trees import load_yaml
 from domain.globs import matches
 from domain.paths import is_manifest
+from domain.review.changes import PackageMove
 
 _JAVASCRIPT = ("package.json", "pnpm-workspace.yaml")
 _BESIDE = {
@@ -191,3 +193,52 @@ def _find_place(wanted: str, folder: str) -> str:
         return forge[1] if forge else plain.removesuffix(".git")
     path = re.sub(r"^(file|link|portal|workspace):(//)?", "", re.split("[#?]|::", wanted)[0])
     return posixpath.normpath(posixpath.join(folder, path))
+
+
+_AT_RUN_TIME = {
+    "pyproject.toml": (("project", "dependencies"), ("tool", "poetry", "dependencies")),
+    "cargo.toml": (("dependencies",),),
+    "package.json": (("dependencies",),),
+    "composer.json": (("require",),),
+}
+_IN_TEXT = {
+    "go.mod": re.compile(r"^(?:require |\t)(\S+) (v\S+)$", re.MULTILINE),
+    "setup.cfg": re.compile(r"^install_requires\s*=((?:.*\n)(?:[ \t]+.*\n?)*)", re.MULTILINE),
+    "setup.py": re.compile(r"\binstall_requires\s*=\s*\[([^\]]*)\]"),
+}
+_IN_GEMSPEC = re.compile(r"\.add_(?:runtime_)?dependency\(?\s*[\"']([\w.-]+)[\"'](?:,\s*[\"']([^\"'\n]*))?")
+_REQUIREMENT = re.compile(r"^[\s\"']*([A-Za-z][\w.-]*)[ \t]*(?:\[[^\]\n]*\])?[ \t]*([^;#\"'\n]*)", re.MULTILINE)
+_PLATFORM = re.compile(r"php$|python$|ext-")
+
+
+def asks_at_run_time(path: str) -> bool:
+    """Whether it is known how a manifest of this name says what its program needs to run."""
+    return is_manifest(path) and (path.endswith(".gemspec") or _get_name(path) in {*_AT_RUN_TIME, *_IN_TEXT})
+
+
+def _get_name(path: str) -> str:
+    return posixpath.basename(path).lower()
+
+
+def list_new_requests(path: str, base: str, head: str) -> tuple[PackageMove, ...]:
+    """The packages that a manifest newly asks for at run time, with the versions as they are written."""
+    known = {_plain(name) for name, _ in _list_requests(_get_name(path), base)}
+    found = sorted({*_list_requests(_get_name(path), head)})
+    new = [each for each in found if _plain(each[0]) not in known and not _PLATFORM.match(each[0])]
+    return tuple(PackageMove(name=name[:80], after=(" ".join(versions.split())[:40],)) for name, versions in new)
+
+
+def _list_requests(name: str, text: str) -> list[tuple[str, str]]:
+    if name in {"setup.cfg", "setup.py"}:
+        return _REQUIREMENT.findall(re.sub(r"[\"'][ \t]*,", "\n", "\n".join(_IN_TEXT[name].findall(text))))
+    if name not in _AT_RUN_TIME:
+        return _IN_TEXT.get(name, _IN_GEMSPEC).findall(text)
+    try:
+        table = _load(name, text)
+        parts = [reduce(lambda part, key: part.get(key, {}), keys, table) for keys in _AT_RUN_TIME[name]]
+        listed = "\n".join(each for part in parts if isinstance(part, list) for each in part)
+        named = [pair for part in parts if isinstance(part, Mapping) for pair in part.items()]
+        told = [(key, value if isinstance(value, str) else str(value.get("version", ""))) for key, value in named]
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        return []
+    return [*_REQUIREMENT.findall(listed), *told]

@@ -9,7 +9,7 @@ from agents.testing.earlier_tests import outcomes
 from agents.testing.earlier_tests.culprits import list_hunks, put_back, takes_away
 from agents.testing.earlier_tests.evidence import confirm
 from agents.testing.earlier_tests.names import keep_gone, list_words
-from agents.testing.earlier_tests.outcomes import NOT_LOADED, find_cause, judge, list_causes
+from agents.testing.earlier_tests.outcomes import NOT_LOADED, NOT_LOADED_BEFORE, find_cause, judge, list_causes
 from agents.testing.earlier_tests.running import Ran, find_version
 from agents.testing.earlier_tests.texts import compare, evades_more, find_failing_line, list_versions
 from domain.runs.earlier_tests import LONGEST_CELL, EarlierOutcome, EarlierTest, EarlierTests, Fate
@@ -127,6 +127,38 @@ def test_only_what_can_be_installed_has_that_as_its_remedy() -> None:
     [missing] = list_causes(NOT_LOADED, {"test_a.py": "ModuleNotFoundError: No module named 'yaml'"})
     assert ("commands.setup" in compiled, "commands.setup" in missing) == (False, True)
     assert "`yaml` is missing where Forge runs tests, and the code of before did not need it" in missing
+
+
+def test_a_cause_is_cut_between_words() -> None:
+    assert find_cause(f"Error: {80 * 'word '}") == f"Error: {37 * 'word '}word…"
+
+
+@pytest.mark.parametrize(
+    ("output", "is_of_2"),
+    [
+        (
+            "E       print 'a'\nE       ^^^^^^^^^\nE   SyntaxError: Missing parentheses in call to 'print'",
+            True,
+        ),
+        ("E       except ValueError, e:\nE   SyntaxError: multiple exception types must be parenthesized", True),
+        ("E       a = re.compile(ur'x')\nE                      ^^^\nE   SyntaxError: invalid syntax", True),
+        ("    if a <> b:\n         ^\nSyntaxError: invalid syntax\n", True),
+        ("E   ModuleNotFoundError: No module named 'urlparse'", True),
+        ("E       a = = 1\nE           ^\nE   SyntaxError: invalid syntax", False),
+        ("E   ModuleNotFoundError: No module named 'yaml'", False),
+    ],
+)
+def test_code_for_python_2_is_called_so(output: str, *, is_of_2: bool) -> None:
+    [told] = list_causes(NOT_LOADED_BEFORE, {"test_a.py": output})
+    said = "test_a.py could not be run on the code of before: written for Python 2, not 3"
+    assert (told == said) is is_of_2
+
+
+def test_what_may_have_to_be_built_has_that_as_its_remedy() -> None:
+    files = {"test/a.js": "Error: Cannot find module '../a.js'\nRequire stack:\n- /code/test/a.js\n"}
+    [before], [now] = list_causes(NOT_LOADED_BEFORE, files), list_causes(NOT_LOADED, files)
+    assert before.endswith("before: `../a.js` is missing: if built, do so in `commands.setup`")
+    assert now.endswith("was seen to be gone: Error: Cannot find module '../a.js'")
 
 
 def test_tests_of_which_the_same_is_said_are_one_row() -> None:

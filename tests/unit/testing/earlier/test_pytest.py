@@ -757,3 +757,13 @@ async def test_one_cause_is_one_line_with_its_remedy(earlier: Earlier) -> None:
             "tests/test_a.py and 2 more files could not be run: `not_there` is missing where Forge runs tests. What tests need is installed by `commands.setup` in .github/forge.yml, which reaches a registry with `commands.network: true`.",
         )
     )
+
+
+async def test_what_the_settings_keep_from_pytest_is_neither_run_nor_asked_about(earlier: Earlier) -> None:
+    settings = {"pyproject.toml": "[tool.pytest.ini_options]\nnorecursedirs = ['cases']\n"}
+    before = {**PROGRAM, **settings, "tests/test_sums.py": TEST, "tests/cases/test_case.py": "raise TypeError\n"}
+    touched = {
+        path: f"{before[path]}# Still.\n" for path in ("sums.py", "tests/test_sums.py", "tests/cases/test_case.py")
+    }
+    found = await earlier(before, touched)
+    assert (found.holding, found.tests, found.not_run) == (1, (), ())
