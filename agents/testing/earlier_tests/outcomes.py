@@ -72,7 +72,10 @@ NOT_LOADED = (
     ),
 )
 """With files and a cause; with files and what is missing."""
-NOT_LOADED_BEFORE = ("{} could not be run on the code of before: {}", f"{{}} could not be run: {{}}. {_INSTALL}")
+NOT_LOADED_BEFORE = (
+    "{} could not be run where Forge runs tests, without the change, too: {}",
+    f"{{}} could not be run: {{}}. {_INSTALL}",
+)
 _ERROR = re.compile(r"error|exception|cannot|could not|undefined|not found|no such", re.IGNORECASE)
 _RAISED = re.compile(r"\n[ \t]+[^\n]+\n([\w.]+(?:Error|Exception)\b[^\n]*)\n(?:[^\s][^\n]*\n)*?([^\s][^\n]*)\s*\Z")
 """The end of a traceback whose error says more than one line: the last one often is what matters."""
