@@ -114,8 +114,9 @@ def explain_protection(path: str) -> str:
     row = next((row for row in TABLE if row.asks and matches(folded, _fold(row.patterns))), None)
     if row is not None:
         return f"{row.reader}: {row.runs}"
-    is_hidden = _is_of_unknown_program(folded)
-    return "a hidden file, which a program or a model may obey" if is_hidden else "named in `paths.protected`"
+    if _is_of_unknown_program(folded):
+        return "its name begins with a dot, so a program or a model may obey it"
+    return "named in `paths.protected`"
 
 
 def select_asked(paths: Sequence[str], configured: Sequence[str]) -> list[str]:

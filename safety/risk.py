@@ -126,7 +126,7 @@ _IS_APART = re.compile(r"\.pyi$|\.d\.[cm]?ts$|^docs?/(.*/)?(conf|make[-\w]*)\.py
 _IS_TEST = re.compile(r"\.test-d\.[cm]?tsx?$|(^|/)typings/[^/]*-tests?\.ts$|(^|/)fuzz(ing|ers)?/")
 _ACTS = (_PROGRAM, _APART, _SETTINGS, _TEST, _COMMENT, _VERSION, _TEXT, _MOVED)
 
-_TESTED = 30  # new lines of source that need no test
+_TESTED = 30  # lines by which source may grow without a test
 _NO_TESTS = ("__init__.py", "conftest.py")  # these files are among tests but are none
 
 
@@ -319,18 +319,20 @@ def lacks_tests(change: Change, impacts: Mapping[str, Impact]) -> bool:
     :param impacts: as for :func:`assess`; what is only comments, docstrings and layout needs no test.
     """
     is_tested = any(is_test(each.path) and not each.is_gone for each in change.touched)
-    return _count_new_source(change, impacts) > _TESTED and not is_tested
+    return _count_growth(change, impacts) > _TESTED and not is_tested
 
 
-def _count_new_source(change: Change, impacts: Mapping[str, Impact]) -> int:
+def _count_growth(change: Change, impacts: Mapping[str, Impact]) -> int:
+    """The lines by which source is longer than before: what only moved or got another name is not new."""
     source = (each for each in change.files if is_source(each.path) and not is_test(each.path))
-    return sum(each.additions for each in source if impacts.get(each.path, Impact.behaviour).is_logic)
+    logic = (each for each in source if impacts.get(each.path, Impact.behaviour).is_logic)
+    return sum(each.additions - each.deletions for each in logic)
 
 
 def _score_untested(change: Change, impacts: Mapping[str, Impact]) -> list[RiskPart]:
     if not lacks_tests(change, impacts):
         return []
-    text = f"{_count_new_source(change, impacts)} new lines of source and no test changed"
+    text = f"Source is {_count_growth(change, impacts)} lines longer, and no test changed"
     return [RiskPart(code="tests.none", points=4, text=text)]
 
 

@@ -281,7 +281,7 @@ async def test_a_missing_test_is_said_only_where_there_are_tests(story: Story, t
     await alice.open_pull_request(repository, "feature")
     await story.settle()
     summary = story.check(repository, head).summary or ""
-    assert ("40 new lines of source and no test changed" in summary) is bool(tests)
+    assert ("Source is 40 lines longer, and no test changed" in summary) is bool(tests)
 
 
 async def test_layers_one_and_two_can_be_made_enough(story: Story) -> None:

@@ -55,6 +55,7 @@ _SAYS = {
     Danger.every_right: "Every step of it, and every action that it uses, may change code, releases and packages here",
     Danger.open_right: "Strangers start it, and its token has the rights that are usual here, which may be to write",
 }
+_UNSAID = "Nothing says what the token may do here, so it has the rights that are usual in this repository"
 _COMPLETED = re.compile(r" INFO audit: zizmor: \S+ completed (?:\./)?(head|base)/(.+)$")
 _MOST_PRINTED = 4 << 20  # bytes
 _GITHUBS_OWN = re.compile(r"uses:\s*[\"']?(actions|github)/")
@@ -166,7 +167,9 @@ def _finding(
         return None
     last = location["end_point"]["row"] + (location["end_point"]["column"] > 0)
     rule = f"zizmor/{entry['ident']}"
-    said = _SAYS.get(danger) or f"{entry['desc'].capitalize()}: {noted}"
+    said = _SAYS.get(danger) or (
+        _UNSAID if noted.startswith(_USUAL_RIGHTS) else f"{entry['desc'].capitalize()}: {noted}"
+    )
     if entry["ident"] == _STRANGERS_START and not any(map(_BRINGS_SOMETHING.search, content)):
         severity = Severity.info
     elif entry["ident"] == _STRANGERS_START and runs_strangers_code(content):

@@ -79,17 +79,17 @@ def find_unknown(choice: OverlayChoice, is_known: Callable[[str], bool], *, has_
 def find_users(shared: Collection[str], texts: Mapping[str, str]) -> list[str]:
     """The files of tests that use what tests share: they name it, or it counts for all in its folder.
 
-    It also is among the data of those that name its folder, and of those that name them.
+    It also is among the data of those that name a folder around it, and of those that name them.
 
     :param texts: path → content, of files of tests and of their helpers before the change.
     """
-    readers = [path for path, text in texts.items() if any(_reads_folder(path, text, each) for each in shared)]
+    folders = {folder for each in shared for folder in PurePosixPath(each).parents if folder.name}
+    readers = [path for path, text in texts.items() if any(_reads(path, text, each) for each in folders)]
     used = (*shared, *readers)
     return [path for path, text in texts.items() if path in readers or any(_uses(path, text, each) for each in used)]
 
 
-def _reads_folder(path: str, text: str, shared: str) -> bool:
-    folder = PurePosixPath(shared).parent
+def _reads(path: str, text: str, folder: PurePosixPath) -> bool:
     is_around = folder in PurePosixPath(path).parents
     return not is_around and re.search(rf"[\"'/]{re.escape(folder.name)}[\"'/]", text) is not None
 

@@ -73,7 +73,10 @@ NOT_LOADED = (
     ),
 )
 """With files and a cause; with files and what is missing."""
-NOT_LOADED_BEFORE = ("{} could not be run on the code of before: {}", f"{{}} could not be run: {{}}. {_INSTALL}")
+NOT_LOADED_BEFORE = (
+    "{} could not be run where Forge runs tests, without the change, too: {}",
+    f"{{}} could not be run: {{}}. {_INSTALL}",
+)
 _BESIDE = re.compile(r"Cannot find module '(?P<name>\.{1,2}/[^'\n]{1,100})'")
 _BUILT = "`{}` is missing: if built, do so in `commands.setup`"
 _OF_PYTHON_2 = re.compile(

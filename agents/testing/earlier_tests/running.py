@@ -84,6 +84,8 @@ def read_result(result: CommandResult, files: Sequence[str]) -> Ran:
     tests = [case for case in result.cases if not stands_for_file(case) and not _names_whole_file(case, files)]
     tests = [case for case in tests if not (result.framework is Framework.phpunit and case.id.endswith(_WARNING))]
     own = [_place(case, files) for case in tests]
+    if result.framework is Framework.unittest:  # only a subtest that fails has a row of its own
+        own = [case.model_copy(update={"id": case.id.partition(" ")[0]}) for case in own]
     cases = {case.id: case for case in own}
     whole = [case for case in result.cases if stands_for_file(case) and case.path]
     told = {case.path or "": case.details or case.message for case in whole}

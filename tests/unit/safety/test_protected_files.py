@@ -206,7 +206,7 @@ def test_everybody_is_asked() -> None:
     pushed = "commands on each pushed branch, with the secrets of the project there"
     assert explain_protection(".travis.yml") == f"Travis CI: {pushed}"
     assert explain_protection("core/a.c") == "named in `paths.protected`"
-    assert explain_protection(".unheard-of.yml") == "a hidden file, which a program or a model may obey"
+    assert explain_protection(".unheard-of.yml") == "its name begins with a dot, so a program or a model may obey it"
 
 
 def test_the_next_app_or_ci_is_asked_about_by_where_its_settings_lie() -> None:

@@ -195,6 +195,8 @@ def test_source_without_a_test_where_there_are_tests() -> None:
     named, file = _new("app/a.py", 31)
     change = _change(named, files=(file,))
     assert lacks_tests(change, {})
+    moved_from = FileChange(path="app/b.py", status=ChangeStatus.deleted, deletions=30)
+    assert not lacks_tests(_change(named, files=(file, moved_from)), {})
     assert not lacks_tests(change, {"app/a.py": Impact.comment})
     assert [part.code for part in assess(change, ()).parts] == ["tests.none", "size"]
     assert [part.code for part in assess(change, (), has_tests=False).parts] == ["size"]

@@ -41,3 +41,8 @@ async def test_a_report_that_is_too_large_takes_no_other_file_with_it(earlier: E
 def test_a_snapshot_is_used_by_its_own_file_only() -> None:
     texts = {"src/a.spec.ts": "", "src/b.spec.ts": "a", "src/sub/a.spec.ts": ""}
     assert find_users(["src/__snapshots__/a.spec.ts.snap"], texts) == ["src/a.spec.ts"]
+
+
+def test_data_is_used_by_whoever_names_a_folder_around_it() -> None:
+    texts = {"tests/test_data.py": 'DATA = Path(__file__).parent / "data"', "tests/test_a.py": "data = 1"}
+    assert find_users(["tests/data/invalid/spec/common-49.toml"], texts) == ["tests/test_data.py"]

@@ -643,3 +643,30 @@ async def test_a_configured_command_runs_what_no_runner_takes(earlier: Earlier) 
     files = {**_OWN, "Makefile": "all:\n", "run-tests": "sh tests/sums.sh\n"}
     found = await earlier(files, {**_MINUS, "run-tests": "true\n"}, test="sh run-tests")
     assert [(each.id, each.path, each.outcome.value) for each in found.tests] == [("sh run-tests", "run-tests", "lost")]
+
+
+_ROWS = """import unittest
+from pathlib import Path
+
+from sums import add
+
+ROWS = (Path(__file__).parent / "data" / "rows").glob("**/*.txt")
+
+
+class TestSums(unittest.TestCase):
+    def test_adds(self):
+        for path in ROWS:
+            with self.subTest(path.stem):
+                first, second, both = map(int, path.read_text().split())
+                if both:
+                    self.assertEqual(add(first, second), both)
+"""
+
+
+async def test_a_subtest_is_a_part_of_its_test_and_its_data_lie_below_a_folder_that_is_named(earlier: Earlier) -> None:
+    example, row = EXAMPLES["unittest"], "tests/data/rows/small/two.txt"
+    broken = {example.sums: example.change("lost")[example.sums]}
+    found = await earlier({**example.files, example.test: _ROWS, row: "2 2 4\n"}, {**broken, row: "2 2 0\n"})
+    assert [(each.id, each.outcome.value) for each in found.tests] == [
+        ("tests/test_sums.py::TestSums::test_adds", "lost")
+    ], found

@@ -722,7 +722,7 @@ async def test_tests_that_did_not_run_before_are_told(earlier: Earlier) -> None:
     settings = {"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--no-such-option'\n"}
     found = await earlier({**PROGRAM, **settings, "tests/test_a.py": TEST}, {**BROKEN, "tests/test_a.py": None})
     assert (found.tests, found.holding) == ((), 0)
-    assert "tests/test_a.py could not be run on the code of before" in " ".join(found.not_run)
+    assert "tests/test_a.py could not be run where Forge runs tests, without the change, too" in " ".join(found.not_run)
 
 
 async def test_what_failed_before_for_want_of_a_network_is_told_apart(earlier: Earlier) -> None:
