@@ -25,7 +25,7 @@ from memory.reports.metrics import load_weekly
 from memory.repositories import configurations
 from memory.repositories.configurations import ConfigurationScope
 from memory.runs import runs
-from tests.rows import gate_row, run_row, settings, spend_row
+from tests.rows import dismissal_row, finding_row, gate_row, run_row, settings, spend_row
 
 NOW = datetime(2026, 5, 29, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -299,15 +299,11 @@ async def _scrape(metrics: Metrics) -> list[str]:
 
 
 def _finding(row_id: str, fingerprint: str, posted_by: str | None) -> FindingRow:
-    values: dict[str, Any] = {"repository_id": 10, "number": 1, "name": row_id, "trail": "", "content": {}}
-    values |= {"first_run": FIRST, "last_run": FIRST, "comment_id": None, "created_at": LAST}
-    return FindingRow(id=row_id, fingerprint=fingerprint, posted_by=posted_by, **values)
+    return finding_row(row_id, fingerprint, posted_by=posted_by, first_run=FIRST, last_run=FIRST, created_at=LAST)
 
 
 def _dismissal(fingerprint: str, undone_at: datetime | None = None) -> FeedbackRow:
-    values: dict[str, Any] = {"repository_id": 10, "number": 1, "name": "F", "rule": "r", "path": "a", "by_id": 7}
-    values |= {"by_login": "carol", "reason": "", "memory_id": "", "created_at": LAST, "undone_at": undone_at}
-    return FeedbackRow(word="dismissed", id=_id(LAST, int(fingerprint[0])), fingerprint=fingerprint, **values)
+    return dismissal_row(_id(LAST, int(fingerprint[0])), fingerprint, created_at=LAST, undone_at=undone_at)
 
 
 def _memory(memory_id: str, *, pinned: bool) -> MemoryRow:
