@@ -160,9 +160,8 @@ async def test_a_missed_bug_is_recorded_once_per_cause(database: Database) -> No
 async def test_a_level_is_changed_once_and_told(database: Database) -> None:
     await keep(database, [run(count) for count in range(1, 60)])
     for count in range(1, 40):
-        await automation_level.record_decision(
-            database, run(count).as_run(), True, (ALICE, CAROL)[count % 2], at(count)
-        )
+        by = (ALICE, CAROL)[count % 2]
+        await automation_level.record_decision(database, run(count).as_run(), True, by, at(count))
     for count in range(40, 60):
         await automation_level.record_merge(database, run(count).as_run(), at(count))
     known = await automation_level.load_facts(database, 10)
