@@ -6,7 +6,7 @@ from typing import Any
 from bot.settings import Settings
 from domain.runs.run import RepositoryRef, Run, RunState, Trigger
 from memory.db.tables.deliveries import DeliveryRow
-from memory.db.tables.repositories import GateRow
+from memory.db.tables.repositories import FeedbackRow, FindingRow, GateRow
 from memory.db.tables.runs import RunRow, SpendRow
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -119,6 +119,41 @@ def spend_row(spend_id: str, run_id: str, amount: int, **more: Any) -> SpendRow:
         "settled_at": NOON,
     }
     return SpendRow(id=spend_id, run_id=run_id, **(values | more))
+
+
+def finding_row(row_id: str, fingerprint: str, **more: Any) -> FindingRow:
+    """A finding on pull request 1 of octo-org/shop that no comment tells."""
+    values: dict[str, Any] = {
+        "repository_id": 10,
+        "number": 1,
+        "name": row_id,
+        "trail": "",
+        "content": {},
+        "first_run": "",
+        "last_run": "",
+        "posted_by": None,
+        "comment_id": None,
+        "created_at": NOON,
+    }
+    return FindingRow(id=row_id, fingerprint=fingerprint, **(values | more))
+
+
+def dismissal_row(row_id: str, fingerprint: str, **more: Any) -> FeedbackRow:
+    """The dismissal of such a finding by carol, which taught nothing."""
+    values: dict[str, Any] = {
+        "word": "dismissed",
+        "repository_id": 10,
+        "number": 1,
+        "name": row_id,
+        "rule": "",
+        "path": "",
+        "by_id": 7,
+        "by_login": "carol",
+        "reason": "",
+        "memory_id": "",
+        "created_at": NOON,
+    }
+    return FeedbackRow(id=row_id, fingerprint=fingerprint, **(values | more))
 
 
 def delivery_row(guid: str, repository_id: int = 10, **more: Any) -> DeliveryRow:

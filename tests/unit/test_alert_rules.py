@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from aiohttp.test_utils import make_mocked_request
 
 from bot.prometheus import Metrics
 from memory.db.engine import Bus
+from tests.unit.scraping import scrape
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -32,15 +32,9 @@ TAKEN_BACK = 'forge_checkpoints_total{instance="a",cause="rollback"}'
 needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool here")
 
 
-async def expose() -> list[str]:
-    response = await Metrics(Bus()).expose(make_mocked_request("GET", "/metrics"))
-    assert isinstance(response.body, bytes)
-    return response.body.decode().splitlines()
-
-
 async def test_the_dashboard_asks_for_what_is_exported() -> None:
     """Of what has no value yet the kind is told. Labels are those of the page, and of Prometheus itself."""
-    kinds = {line.split()[2]: line.split()[3] for line in await expose() if line.startswith("# TYPE")}
+    kinds = {line.split()[2]: line.split()[3] for line in await scrape(Metrics(Bus())) if line.startswith("# TYPE")}
     wanted = {f"{name}_bucket" if kind == "histogram" else name for name, kind in kinds.items()}
     named = {name for each in ASKED for name in re.findall(r"\bforge_\w+", each)}
     assert named
@@ -64,7 +58,7 @@ def test_every_query_of_the_dashboard_can_be_read(tmp_path: Path) -> None:
 
 async def test_rules_and_queries_name_what_is_exported() -> None:
     """Also the buckets, whose bounds are compared as text."""
-    lines = [line for line in await expose() if not line.startswith("#")]
+    lines = [line for line in await scrape(Metrics(Bus())) if not line.startswith("#")]
     exported = {re.split(r"[{ ]", line)[0] for line in lines}
     buckets = {match[0] for line in lines for match in re.finditer(r'forge_\w+_bucket\{le="[^"]+"', line)}
     asked = "".join(QUERIES)

@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator
 
 import pytest
-from aiohttp.test_utils import make_mocked_request
 
 from bot.cli.audit import show
 from bot.prometheus import Metrics
@@ -13,6 +12,7 @@ from memory.db.engine import Bus, Database
 from memory.runs import work_checkpoints
 from messages.checkpoints import DiffRoom, fit_diff, render_file
 from tests.rows import NOON, run_row, settings
+from tests.unit.scraping import scrape
 from tests.world.checkpoints import add_chain
 
 RUN = "01J00000000000000000AAAAAA"
@@ -104,9 +104,7 @@ async def test_how_fast_work_is_kept(url: str) -> None:
     await work_checkpoints.roll_back(database, made[2], made[0], [], "jo", NOON)
     await work_checkpoints.record_failure(database, RUN, "The disk is full.", 2.5, NOON)
     await database.close()
-    response = await metrics.expose(make_mocked_request("GET", "/metrics"))
-    assert isinstance(response.body, bytes)
-    assert set(response.body.decode().splitlines()) >= {
+    assert set(await scrape(metrics)) >= {
         'forge_checkpoints_total{cause="time"} 2.0',
         'forge_checkpoints_total{cause="stopped"} 1.0',
         'forge_checkpoints_total{cause="rollback"} 1.0',

@@ -4,22 +4,19 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 import pytest
-from aiohttp.test_utils import make_mocked_request
 
 from bot.doctor import PartState
 from bot.doctor.configured import check_commands, check_permissions
 from bot.prometheus import Metrics
-from domain.commands import Sender
-from domain.deployments.deployment import Cause, DeployAccess, DeploymentState, Step
+from domain.deployments.deployment import DeployAccess, DeploymentState, Step
 from domain.deployments.health import Health, Signal, StageHealth
-from domain.review.review import RiskLevel
 from domain.runs.run import RepositoryRef, Run
 from memory.db.engine import Bus, Database
 from memory.deployments import deployments
-from memory.deployments.deployments import DeploymentOrder
 from messages import deployments as texts
 from tests.rows import NOON
-from tests.unit.deployments.orders import deployment
+from tests.unit.deployments.orders import build_order, deployment
+from tests.unit.scraping import scrape
 
 SHOP = RepositoryRef(installation_id=1, id=10, owner="octo-org", name="shop")
 TOOLS = RepositoryRef(installation_id=1, id=11, owner="octo-org", name="tools")
@@ -27,17 +24,7 @@ STATE = DeploymentState
 
 
 async def _order(database: Database, repository: RepositoryRef, environment: str, at: datetime) -> Run:
-    order = DeploymentOrder(
-        admitted_by=f"{repository.id} {environment} {at}",
-        repository=repository,
-        number=1,
-        environment=environment,
-        is_production=environment == "production",
-        sha="a" * 40,
-        cause=Cause.merge,
-        risk=RiskLevel.low,
-        sender=Sender(id=5, login="carol"),
-    )
+    order = build_order(f"{repository.id} {at}", repository, environment)
     run, _ = await deployments.admit(database, order, at)
     return run
 
@@ -94,9 +81,7 @@ async def test_each_environment_has_what_was_deployed_last_and_kept(database: Da
 
 async def test_deployments_are_counted_by_how_they_ended(filled: tuple[str, list[Run]]) -> None:
     database = Database(filled[0])
-    response = await Metrics(Bus(), database).expose(make_mocked_request("GET", "/metrics"))
-    assert isinstance(response.body, bytes)
-    told = [line for line in response.body.decode().splitlines() if line.startswith("forge_deployments")]
+    told = [line for line in await scrape(Metrics(Bus(), database)) if line.startswith("forge_deployments")]
     await database.close()
     over = sorted(state.value for state in STATE if state.is_over)
     assert sorted(told) == [

@@ -17,7 +17,7 @@ from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.db.tables.repositories import FeedbackRow, FindingRow
 from memory.learned import feedback
-from tests.rows import run_row, settings
+from tests.rows import dismissal_row, finding_row, run_row, settings
 
 NOW = SystemClock().now()
 RULES = (AvoidanceKind.failure_hidden.rule, AvoidanceKind.test_skipped.rule)
@@ -40,36 +40,14 @@ def _find(number: int, rule: str) -> Finding:
 
 
 def _row(finding: Finding) -> FindingRow:
-    return FindingRow(
-        id=finding.id,
-        repository_id=10,
-        number=int(finding.fingerprint),
-        name=finding.id,
-        fingerprint=finding.fingerprint,
-        trail="t",
-        content=finding.model_dump(mode="json"),
-        first_run="R",
-        last_run="R",
-        created_at=NOW - timedelta(days=1),
-    )
+    number, content = int(finding.fingerprint), finding.model_dump(mode="json")
+    more = {"content": content, "first_run": "R", "last_run": "R", "created_at": NOW - timedelta(days=1)}
+    return finding_row(finding.id, finding.fingerprint, number=number, **more)
 
 
 def _dismiss(finding: Finding) -> FeedbackRow:
-    return FeedbackRow(
-        word="dismissed",
-        id=finding.id,
-        repository_id=10,
-        number=int(finding.fingerprint),
-        name=finding.id,
-        fingerprint=finding.fingerprint,
-        rule=finding.rule,
-        path=finding.path,
-        by_id=1,
-        by_login="bob",
-        reason="no",
-        memory_id="",
-        created_at=NOW,
-    )
+    about = {"number": int(finding.fingerprint), "rule": finding.rule, "path": finding.path, "created_at": NOW}
+    return dismissal_row(finding.id, finding.fingerprint, **about)
 
 
 @pytest.fixture

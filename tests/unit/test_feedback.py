@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from aiohttp.test_utils import make_mocked_request
 from ulid import ULID
 
 from bot.cli import metrics as shown
@@ -25,7 +24,8 @@ from memory.reports.metrics import load_weekly
 from memory.repositories import configurations
 from memory.repositories.configurations import ConfigurationScope
 from memory.runs import runs
-from tests.rows import gate_row, run_row, settings, spend_row
+from tests.rows import dismissal_row, finding_row, gate_row, run_row, settings, spend_row
+from tests.unit.scraping import scrape
 
 NOW = datetime(2026, 5, 29, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -272,14 +272,14 @@ async def test_they_are_printed(url: str, capsys: pytest.CaptureFixture[str]) ->
 async def test_the_gauges_are_drawn_now_and_then(url: str) -> None:
     database, clock = Database(url), _Clock()
     metrics = Metrics(Bus(), database, clock)
-    assert 'forge_feedback{metric="first_pass"} 1.0' in await _scrape(metrics)
+    assert 'forge_feedback{metric="first_pass"} 1.0' in await scrape(metrics)
     clock.at += FEEDBACK_INTERVAL - timedelta(seconds=1)
     async with database.transaction() as session:
         session.add(run_row(TODAY, number=9, created_at=NOW, finished_at=NOW))
         ledger.record(session, TODAY, EventType.tool_executed, NOW, payload={"problem": None})
-    assert 'forge_feedback{metric="tool_success"} 0.5' in await _scrape(metrics)
+    assert 'forge_feedback{metric="tool_success"} 0.5' in await scrape(metrics)
     clock.at += timedelta(seconds=1)
-    told = await _scrape(metrics)
+    told = await scrape(metrics)
     await database.close()
     assert f'forge_feedback{{metric="tool_success"}} {2 / 3}' in told
     assert not [line for line in told if 'metric="bounces"' in line]  # nothing is known of this week
@@ -292,22 +292,12 @@ class _Clock:
         return self.at
 
 
-async def _scrape(metrics: Metrics) -> list[str]:
-    response = await metrics.expose(make_mocked_request("GET", "/metrics"))
-    assert isinstance(response.body, bytes)
-    return response.body.decode().splitlines()
-
-
 def _finding(row_id: str, fingerprint: str, posted_by: str | None) -> FindingRow:
-    values: dict[str, Any] = {"repository_id": 10, "number": 1, "name": row_id, "trail": "", "content": {}}
-    values |= {"first_run": FIRST, "last_run": FIRST, "comment_id": None, "created_at": LAST}
-    return FindingRow(id=row_id, fingerprint=fingerprint, posted_by=posted_by, **values)
+    return finding_row(row_id, fingerprint, posted_by=posted_by, first_run=FIRST, last_run=FIRST, created_at=LAST)
 
 
 def _dismissal(fingerprint: str, undone_at: datetime | None = None) -> FeedbackRow:
-    values: dict[str, Any] = {"repository_id": 10, "number": 1, "name": "F", "rule": "r", "path": "a", "by_id": 7}
-    values |= {"by_login": "carol", "reason": "", "memory_id": "", "created_at": LAST, "undone_at": undone_at}
-    return FeedbackRow(word="dismissed", id=_id(LAST, int(fingerprint[0])), fingerprint=fingerprint, **values)
+    return dismissal_row(_id(LAST, int(fingerprint[0])), fingerprint, created_at=LAST, undone_at=undone_at)
 
 
 def _memory(memory_id: str, *, pinned: bool) -> MemoryRow:

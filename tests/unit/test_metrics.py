@@ -1,11 +1,9 @@
 """Metrics: what repositories choose makes no labels."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp.test_utils import make_mocked_request
 from sqlalchemy import delete
 
 from bot.prometheus import Metrics
@@ -19,6 +17,7 @@ from memory.db.tables.runs import CircuitRow
 from memory.process import halts
 from tests.databases import Backend, create_database, drop_database
 from tests.rows import NOON, gate_row
+from tests.unit.scraping import scrape
 
 
 async def test_linters_of_repositories_share_a_label() -> None:
@@ -28,9 +27,7 @@ async def test_linters_of_repositories_share_a_label() -> None:
         bus.publish(_ran(source, {"files": 3, "problem": None}))
     for source in ("write_file", "report", "invented_by_a_model"):
         bus.publish(_ran(source, {"problem": None}))
-    response = await metrics.expose(make_mocked_request("GET", "/metrics"))
-    assert isinstance(response.body, bytes)
-    counted = [line for line in response.body.decode().splitlines() if line.startswith("forge_tool_seconds_count")]
+    counted = [line for line in await scrape(metrics) if line.startswith("forge_tool_seconds_count")]
     assert counted == [
         *(f'forge_tool_seconds_count{{tool="{name}"}} 1.0' for name in CHECKS),
         'forge_tool_seconds_count{tool="anthropic:claude-haiku-4-5"} 1.0',
@@ -50,7 +47,7 @@ async def test_gates_guards_money_and_iterations() -> None:
     paid = {"model": "anthropic:claude-haiku-4-5"}
     bus.publish(_event(EventType.budget_settled, paid, duration=2.0, cost=0.25, phase=Phase.review))
     bus.publish(_event(EventType.run_completed, {"calls": 4}))
-    told = await _scrape(metrics)
+    told = await scrape(metrics)
     assert "secret" not in "".join(told)
     assert set(told) >= {
         'forge_gate_decisions_total{gate="human_review",outcome="approved"} 1.0',
@@ -87,7 +84,7 @@ async def test_what_stands_now_is_read_when_it_is_asked_for(backend: Backend, tm
                 RepositoryRow(repository_id=1, level=2, level_since=at, level_by=""),
             ]
         )
-    assert set(await _scrape(metrics)) >= {
+    assert set(await scrape(metrics)) >= {
         'forge_gates_waiting{gate="guard"} 1.0',
         'forge_gates_waiting{gate="own"} 2.0',
         'forge_breakers{breaker="error_rate",state="open"} 1.0',
@@ -99,7 +96,7 @@ async def test_what_stands_now_is_read_when_it_is_asked_for(backend: Backend, tm
     await halts.halt(database, "", "", at)
     async with database.transaction() as session:
         await session.execute(delete(GateRow))
-    told = await _scrape(metrics)
+    told = await scrape(metrics)
     assert "forge_halted 1.0" in told
     assert not [line for line in told if line.startswith("forge_gates_waiting{")]
     await database.close()
@@ -108,7 +105,7 @@ async def test_what_stands_now_is_read_when_it_is_asked_for(backend: Backend, tm
 
 async def test_without_the_database_nothing_is_said_of_what_stands_now(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path}/gone/forge.db")
-    told = await _scrape(Metrics(Bus(), database))
+    told = await scrape(Metrics(Bus(), database))
     assert "forge_halted NaN" in told
     read = ("forge_deployments_over{", "forge_deployments_total{")
     assert not [line for line in told if line.startswith(read)]
@@ -117,16 +114,10 @@ async def test_without_the_database_nothing_is_said_of_what_stands_now(tmp_path:
 
 async def test_names_of_counters_are_for_counters() -> None:
     """But for former names, which say what they are called now."""
-    told = await _scrape(Metrics(Bus()))
+    told = await scrape(Metrics(Bus()))
     gauges = {line.split()[2] for line in told if line.startswith("# TYPE") and line.endswith(" gauge")}
     former = {line.split()[2] for line in told if "The former name of forge_" in line}
     assert former == {name for name in gauges if name.endswith("_total")}
-
-
-async def _scrape(metrics: Metrics) -> list[str]:
-    response = await metrics.expose(make_mocked_request("GET", "/metrics"))
-    assert isinstance(response.body, bytes)
-    return response.body.decode().splitlines()
 
 
 def _event(kind: EventType, payload: dict[str, Any], **more: Any) -> Event:
@@ -134,15 +125,4 @@ def _event(kind: EventType, payload: dict[str, Any], **more: Any) -> Event:
 
 
 def _ran(source: str, payload: dict[str, Any]) -> Event:
-    return Event(
-        id=new_id(),
-        trace=new_id(),
-        time=datetime.now(UTC),
-        source=source,
-        type=EventType.tool_executed,
-        phase=None,
-        payload=payload,
-        duration=0.1,
-        tokens=0,
-        cost=0,
-    )
+    return _event(EventType.tool_executed, payload, duration=0.1).model_copy(update={"source": source})

@@ -17,24 +17,20 @@ DETECTED, LOWERED, DISABLED = (
 )
 GO = "func TestA(t *testing.T) {\n\tf()\n}\n"
 PY = "def test_a():\n    f()\n"
+PY_B = "def test_b():\n    f()\n"
 CI = ".github/workflows/ci.yml"
 STEP = "    - name: Test\n      run: pytest -q\n"
 
 GIVEN_UP = [
-    (SKIPPED, "tests/test_a.py", "def test_a():\n    f()\n", "@pytest.mark.skip\ndef test_a():\n    f()\n"),
-    (SKIPPED, "tests/test_a.py", "def test_a():\n    f()\n", "@pytest.mark.xfail\ndef test_a():\n    f()\n"),
-    (SKIPPED, "tests/test_a.py", "def test_a():\n    f()\n", "def test_a():\n    pytest.skip('flaky')\n    f()\n"),
-    (SKIPPED, "test.py", "def test_a():\n    f()\n", "@unittest.skip('flaky')\ndef test_a():\n    f()\n"),
+    (SKIPPED, "tests/test_a.py", PY, f"@pytest.mark.skip\n{PY}"),
+    (SKIPPED, "tests/test_a.py", PY, f"@pytest.mark.xfail\n{PY}"),
+    (SKIPPED, "tests/test_a.py", PY, "def test_a():\n    pytest.skip('flaky')\n    f()\n"),
+    (SKIPPED, "test.py", PY, f"@unittest.skip('flaky')\n{PY}"),
     (SKIPPED, "a.test.ts", 'it("a", () => {\n});\n', 'it.skip("a", () => {\n});\n'),
     (SKIPPED, "a.test.js", 'it("a", () => {\n});\n', 'xit("a", () => {\n});\n'),
     (SKIPPED, "a.test.js", 'it("a", () => {\n});\n', 'it.only("a", () => {\n});\n'),
     (SKIPPED, "a.test.js", 'it("a", () => {\n});\n', 'fit("a", () => {\n});\n'),
-    (
-        SKIPPED,
-        "a_test.go",
-        "func TestA(t *testing.T) {\n\tf()\n}\n",
-        'func TestA(t *testing.T) {\n\tt.Skip("x")\n\tf()\n}\n',
-    ),
+    (SKIPPED, "a_test.go", GO, 'func TestA(t *testing.T) {\n\tt.Skip("x")\n\tf()\n}\n'),
     (SKIPPED, "src/a.rs", "#[test]\nfn a() {\n}\n", "#[test]\n#[ignore]\nfn a() {\n}\n"),
     (SKIPPED, "src/test/ATest.java", "  @Test\n  void a() {\n  }\n", "  @Disabled\n  @Test\n  void a() {\n  }\n"),
     (SKIPPED, "src/test/ATest.kt", "  @Test\n  fun a() {\n  }\n", "  @Ignore\n  @Test\n  fun a() {\n  }\n"),
@@ -82,26 +78,14 @@ GIVEN_UP = [
 HONEST = [
     ("src/test/ATest.java", "  @Test @Ignore\n  void a() {\n", "  @Test\n  @Disabled\n  void a() {\n"),
     ("tests/test_a.py", PY, f"@skip.if_win32()\n{PY}"),
-    (
-        "tests/test_a.py",
-        "def test_a():\n    f()\n",
-        "@pytest.mark.skipif(WINDOWS, reason='x')\ndef test_a():\n    f()\n",
-    ),
-    (
-        "tests/test_a.py",
-        "def test_b():\n    f()\n",
-        "def test_b():\n    f()\n\n@pytest.mark.skip\ndef test_a():\n    f()\n",
-    ),
-    ("tests/test_a.py", "@pytest.mark.skip\ndef test_a():\n    f()\n", "@pytest.mark.xfail\ndef test_a():\n    f()\n"),
-    (
-        "a_test.go",
-        "func TestA(t *testing.T) {\n\tf()\n}\n",
-        'func TestA(t *testing.T) {\n\tif x {\n\t\tt.Skip("x")\n\t}\n}\n',
-    ),
+    ("tests/test_a.py", PY, f"@pytest.mark.skipif(WINDOWS, reason='x')\n{PY}"),
+    ("tests/test_a.py", PY_B, f"{PY_B}\n@pytest.mark.skip\n{PY}"),
+    ("tests/test_a.py", f"@pytest.mark.skip\n{PY}", f"@pytest.mark.xfail\n{PY}"),
+    ("a_test.go", GO, 'func TestA(t *testing.T) {\n\tif x {\n\t\tt.Skip("x")\n\t}\n}\n'),
     ("a.test.ts", 'it("a", () => {\n});\n', 'it("b", () => {\n});\nlog("it.only(x)");\n'),
     (CI, STEP, STEP + "    - name: Report\n      continue-on-error: true\n      run: coverage\n"),
     (CI, STEP, STEP + "    - run: rm -rf build || true\n"),
-    ("tests/test_a.py", "def test_a():\n    f()\n", "def test_a():\n    f()\n    assert True\n"),
+    ("tests/test_a.py", PY, f"{PY}    assert True\n"),
     ("tests/conftest.py", "f()\n", 'if "pytest" in sys.modules:\n    f()\n'),
     ("pyproject.toml", "fail_under = 90\n", "fail_under = 95\n"),
     ("tsconfig.json", '  "target": "es5",\n', '  "strict": false,\n'),

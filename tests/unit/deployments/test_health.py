@@ -13,19 +13,12 @@ from domain.deployments.health import (
     judge,
     judge_return,
 )
-from domain.deployments.readings import HealthTarget, JsonTarget, PrometheusTarget, read_failure
-from domain.errors import OutboundFailed, OutboundRefused
-from tests.unit.deployments.figures import ADDRESS, FIGURES, find, look, looks, read, watch
+from domain.deployments.readings import HealthTarget, read_failure
+from domain.errors import OutboundRefused
+from tests.unit.deployments.figures import ADDRESS, find, look, looks, read, watch
 
 HEALTHY, DEGRADED, UNKNOWN, UNHEALTHY = Health.healthy, Health.degraded, Health.unknown, Health.unhealthy
 BEFORE = {"error_rate": 0.01, "latency": 100.0, "throughput": 50.0}
-
-
-def judge_metric(name: str, *now: float | None, before: float | None = None, wanted: int | None = None) -> Health:
-    """How a service is whose only metric read this after a step."""
-    earlier = [] if before is None else looks(name, before, before, before)
-    settings = watch(name, patience=20)  # so that only the medians decide
-    return judge(settings, earlier, looks(name, *now), len(now) if wanted is None else wanted).health
 
 
 def test_nothing_watched_is_not_well() -> None:
@@ -35,69 +28,45 @@ def test_nothing_watched_is_not_well() -> None:
 # --- metrics --------------------------------------------------------------------------------------------------
 
 
+NO = None  # nobody could read it
+
+
 @pytest.mark.parametrize(
-    ("name", "now", "expected"),
+    ("name", "before", "now", "expected"),
     [
-        ("error_rate", 0.01, HEALTHY),
-        ("error_rate", 0.0, HEALTHY),
-        ("error_rate", 0.0199, HEALTHY),
-        ("error_rate", 0.0201, DEGRADED),
-        ("error_rate", 0.0599, DEGRADED),
-        ("error_rate", 0.0601, UNHEALTHY),
-        ("latency", 1.0, HEALTHY),
-        ("latency", 150.0, HEALTHY),
-        ("latency", 150.1, DEGRADED),
-        ("latency", 250.0, DEGRADED),
-        ("latency", 250.1, UNHEALTHY),
-        ("throughput", 500.0, HEALTHY),
-        ("throughput", 35.0, HEALTHY),
-        ("throughput", 34.9, DEGRADED),
-        ("throughput", 20.0, DEGRADED),
-        ("throughput", 19.9, UNHEALTHY),
-        ("throughput", 0.0, UNHEALTHY),
+        *(("error_rate", 0.01, [now] * 3, HEALTHY) for now in (0.01, 0.0, 0.0199)),
+        *(("error_rate", 0.01, [now] * 3, DEGRADED) for now in (0.0201, 0.0599)),
+        ("error_rate", 0.01, [0.0601] * 3, UNHEALTHY),
+        ("error_rate", 0.3, [0.3, 0.3], HEALTHY),  # many before excuse as many after, but not more
+        ("error_rate", 0.3, [0.36, 0.36], UNHEALTHY),
+        ("error_rate", NO, [0.005] * 3, HEALTHY),  # without figures before they count from none
+        ("error_rate", NO, [0.03] * 3, DEGRADED),
+        ("error_rate", NO, [0.2] * 3, UNHEALTHY),
+        *(("latency", 100.0, [now] * 3, HEALTHY) for now in (1.0, 150.0)),
+        *(("latency", 100.0, [now] * 3, DEGRADED) for now in (150.1, 250.0)),
+        ("latency", 100.0, [250.1] * 3, UNHEALTHY),
+        *(("throughput", 50.0, [now] * 3, HEALTHY) for now in (500.0, 35.0)),
+        *(("throughput", 50.0, [now] * 3, DEGRADED) for now in (34.9, 20.0)),
+        *(("throughput", 50.0, [now] * 3, UNHEALTHY) for now in (19.9, 0.0)),
+        *((name, before, [9000.0] * 2, HEALTHY) for name in ("latency", "throughput") for before in (NO, 0.0)),
+        *((name, before, [NO] * 3, UNKNOWN) for name, before in BEFORE.items()),
+        ("latency", 100, [100, NO, 100, NO], HEALTHY),  # half of the looks must have read a figure
+        ("latency", 100, [100, NO, NO, NO], UNKNOWN),
+        ("latency", 100, [900, NO, NO, NO], UNHEALTHY),  # what little was read counts if it is bad
+        ("latency", 100, [100, 100, 9000, 100, 100], HEALTHY),  # the median forgives an outlier, but not many
+        ("latency", 100, [9000, 100, 9000, 100, 9000], UNHEALTHY),
     ],
 )
-def test_errors_count_by_difference_the_rest_by_ratio(name: str, now: float, expected: Health) -> None:
-    assert judge_metric(name, now, now, now, before=BEFORE[name]) is expected
-
-
-def test_many_errors_before_excuse_as_many_after_but_not_more() -> None:
-    assert judge_metric("error_rate", 0.3, 0.3, before=0.3) is HEALTHY
-    assert judge_metric("error_rate", 0.36, 0.36, before=0.3) is UNHEALTHY
-
-
-@pytest.mark.parametrize(("now", "expected"), [(0.005, HEALTHY), (0.03, DEGRADED), (0.2, UNHEALTHY)])
-def test_without_figures_before_errors_count_from_none(now: float, expected: Health) -> None:
-    assert judge_metric("error_rate", now, now, now) is expected
-
-
-@pytest.mark.parametrize("name", ["latency", "throughput"])
-@pytest.mark.parametrize("before", [None, 0.0])
-def test_without_a_figure_before_there_is_no_ratio(name: str, before: float | None) -> None:
-    assert judge_metric(name, 9000.0, 9000.0, before=before) is HEALTHY
-
-
-@pytest.mark.parametrize("name", BEFORE)
-def test_a_figure_that_nobody_could_read_is_never_well(name: str) -> None:
-    assert judge_metric(name, None, None, None, before=BEFORE[name]) is UNKNOWN
+def test_errors_count_by_difference_the_rest_by_ratio(
+    name: str, before: float | None, now: list[float | None], expected: Health
+) -> None:
+    earlier = [] if before is None else looks(name, before, before, before)
+    settings = watch(name, patience=20)  # so that only the medians decide
+    assert judge(settings, earlier, looks(name, *now), len(now)).health is expected
 
 
 def test_a_figure_that_was_never_asked_for_is_never_well() -> None:
     assert judge(watch("latency"), [], [Look()] * 3, 3).health is UNKNOWN
-
-
-def test_half_of_the_looks_must_have_read_a_figure() -> None:
-    assert judge_metric("latency", 100, None, 100, None, before=100) is HEALTHY
-    assert judge_metric("latency", 100, None, None, None, before=100) is UNKNOWN
-
-
-def test_what_little_was_read_counts_if_it_is_bad() -> None:
-    assert judge_metric("latency", 900, None, None, None, before=100) is UNHEALTHY
-
-
-def test_the_median_forgives_an_outlier_but_not_many() -> None:
-    assert judge_metric("latency", 100, 100, 9000, 100, 100, before=100) is HEALTHY
-    assert judge_metric("latency", 9000, 100, 9000, 100, 9000, before=100) is UNHEALTHY
 
 
 def test_an_outlier_before_it_excuses_nothing() -> None:
@@ -164,21 +133,10 @@ def test_an_address_that_was_dead_before_is_dead_all_the_same() -> None:
     assert judge(watch(health=1), [look([0])] * 3, [look([0])] * 3, 9).health is UNHEALTHY
 
 
-def test_a_dead_address_is_a_finding_and_a_refused_one_is_not() -> None:
-    target = HealthTarget(url=ADDRESS)
-    assert read_failure(target, OutboundFailed("it does not answer")).value == 0
-    refused = read_failure(target, OutboundRefused("it is not of the internet"))
-    assert refused.value is None
+def test_a_refused_address_is_not_known() -> None:
+    refused = read_failure(HealthTarget(url=ADDRESS), OutboundRefused("it is not of the internet"))
     stage = judge(watch(health=1), [], [Look(health=(refused,))] * 9, 9)
     assert (stage.health, stage.signals[0].problem) == (UNKNOWN, "it is not of the internet")
-
-
-@pytest.mark.parametrize(
-    "target", [JsonTarget(url=FIGURES, path="now.errors"), PrometheusTarget(url=FIGURES, query="up")]
-)
-def test_a_figure_that_does_not_answer_is_never_a_finding(target: JsonTarget | PrometheusTarget) -> None:
-    for error in (OutboundFailed("it does not answer"), OutboundRefused("it is not of the internet")):
-        assert read_failure(target, error).value is None
 
 
 # --- when it ends ---------------------------------------------------------------------------------------------

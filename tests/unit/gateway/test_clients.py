@@ -1,6 +1,6 @@
 """The gateway with the clients that OpenAI and Anthropic publish, up to the provider's own API."""
 
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 from anthropic import AsyncAnthropic, RateLimitError
 from anthropic.types import MessageParam, ToolParam, ToolUseBlock
 from openai import AsyncOpenAI, AuthenticationError, BadRequestError, InternalServerError
-from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMessageParam
+from openai.types.chat import ChatCompletionFunctionToolParam
 
 from agents.llm.client import CallRequest, ModelClient, RetryPolicy
 from agents.llm.gateway.gateway import ModelGateway
@@ -37,98 +37,68 @@ async def anthropic_client(gateway: ModelGateway) -> AsyncGenerator[AsyncAnthrop
         yield client
 
 
-async def test_openai_plain_with_a_tool_and_its_result():
+@pytest.mark.parametrize("streams", [False, True])
+async def test_openai_with_a_tool_and_its_result(streams: bool):
     forge = ScriptedForge([call_tool({"command": "ls"}, "I look."), say("There is a.py.")])
-    messages: list[ChatCompletionMessageParam] = [
+    messages: list[Any] = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "What is there?"},
     ]
+
+    async def ask(client: AsyncOpenAI) -> Any:
+        wanted: dict[str, Any] = {"model": "gpt-x", "messages": messages, "tools": [TOOL]}
+        if not streams:
+            return await client.chat.completions.create(**wanted)
+        async with client.chat.completions.stream(**wanted, stream_options={"include_usage": True}) as stream:
+            return await stream.get_final_completion()
+
     async with open_gateway(forge.fetch) as gateway, openai_client(gateway) as client:
-        first = await client.chat.completions.create(model="gpt-x", messages=messages, tools=[TOOL])
+        first = await ask(client)
         message = first.choices[0].message
-        assert message.tool_calls
-        call = message.tool_calls[0]
-        assert call.type == "function"
-        result: ChatCompletionMessageParam = {"role": "tool", "tool_call_id": call.id, "content": "a.py"}
-        more: list[Any] = [*messages, message, result]
-        second = await client.chat.completions.create(model="gpt-x", messages=more, tools=[TOOL])
+        [call] = message.tool_calls
+        said: dict[str, Any] = message.model_dump(include={"role": True, "content": True})
+        called = {"name": call.function.name, "arguments": call.function.arguments}
+        said["tool_calls"] = [{"id": call.id, "type": call.type, "function": called}]
+        messages += [said, {"role": "tool", "tool_call_id": call.id, "content": "a.py"}]
+        second = await ask(client)
 
     assert (first.model, first.choices[0].finish_reason, message.content) == ("gpt-x", "tool_calls", "I look.")
-    assert (call.function.name, call.function.arguments) == ("bash", '{"command":"ls"}')
+    assert (call.type, call.function.name, call.function.arguments) == ("function", "bash", '{"command":"ls"}')
     assert (second.choices[0].finish_reason, second.choices[0].message.content) == ("stop", "There is a.py.")
-    assert second.usage
     assert (second.usage.prompt_tokens, second.usage.completion_tokens) == (100, 7)
     for shown in ("Be brief.", "What is there?", "I look.", '{"command":"ls"}', "a.py"):
         assert shown in forge.shown
 
 
-async def test_openai_stream_with_a_tool():
-    forge = ScriptedForge([call_tool({"command": "ls"}, "I look.")])
-    async with (
-        open_gateway(forge.fetch) as gateway,
-        openai_client(gateway) as client,
-        client.chat.completions.stream(
-            model="gpt-x",
-            messages=[{"role": "user", "content": "What is there?"}],
-            tools=[TOOL],
-            stream_options={"include_usage": True},
-        ) as stream,
-    ):
-        completion = await stream.get_final_completion()
+@pytest.mark.parametrize("streams", [False, True])
+async def test_anthropic_with_a_tool_and_its_result(streams: bool):
+    forge = ScriptedForge([call_tool({"command": "ls"}, "I look."), say("There is a.py.")])
+    messages: list[Any] = [{"role": "user", "content": "What is there?"}]
 
-    message = completion.choices[0].message
-    assert message.content == "I look."
-    assert message.tool_calls
-    assert message.tool_calls[0].function.arguments == '{"command":"ls"}'
-    assert completion.choices[0].finish_reason == "tool_calls"
-    assert completion.usage
-    assert completion.usage.prompt_tokens == 100
+    async def ask(client: AsyncAnthropic) -> Any:
+        wanted: dict[str, Any] = {"model": "claude-x", "max_tokens": 100, "system": "Be brief.", "messages": messages}
+        if not streams:
+            return await client.messages.create(**wanted, tools=[TOOL_OF_ANTHROPIC])
+        async with client.messages.stream(**wanted, tools=[TOOL_OF_ANTHROPIC]) as stream:
+            texts = [text async for text in stream.text_stream]
+            answer = await stream.get_final_message()
+        assert texts == [block.text for block in answer.content if block.type == "text"]
+        return answer
 
-
-async def test_anthropic_plain_with_a_tool_and_its_result():
-    forge = ScriptedForge([call_tool({"command": "ls"}), say("There is a.py.")])
-    messages: list[MessageParam] = [{"role": "user", "content": "What is there?"}]
-    tools: Iterable[ToolParam] = [TOOL_OF_ANTHROPIC]
     async with open_gateway(forge.fetch) as gateway, anthropic_client(gateway) as client:
-        first = await client.messages.create(
-            model="claude-x", max_tokens=100, system="Be brief.", messages=messages, tools=tools
-        )
-        use = first.content[0]
-        assert isinstance(use, ToolUseBlock)
-        result: Any = {"type": "tool_result", "tool_use_id": use.id, "content": [{"type": "text", "text": "a.py"}]}
-        more: list[Any] = [
-            *messages,
-            {"role": "assistant", "content": first.content},
-            {"role": "user", "content": [result]},
-        ]
-        second = await client.messages.create(model="claude-x", max_tokens=100, messages=more, tools=tools)
+        first = await ask(client)
+        text, use = first.content
+        said = [{"type": "text", "text": text.text}, use.model_dump(include={"type", "id", "name", "input"})]
+        result = {"type": "tool_result", "tool_use_id": use.id, "content": [{"type": "text", "text": "a.py"}]}
+        messages += [{"role": "assistant", "content": said}, {"role": "user", "content": [result]}]
+        second = await ask(client)
 
-    assert (first.model, first.stop_reason, use.name, use.input) == ("claude-x", "tool_use", "bash", {"command": "ls"})
-    assert (second.stop_reason, second.content[0].type) == ("end_turn", "text")
-    assert (second.usage.input_tokens, second.usage.cache_read_input_tokens) == (50, 30)
-    assert "a.py" in forge.shown
-
-
-async def test_anthropic_stream_with_text_and_a_tool():
-    forge = ScriptedForge([call_tool({"command": "ls"}, "I look.")])
-    async with (
-        open_gateway(forge.fetch) as gateway,
-        anthropic_client(gateway) as client,
-        client.messages.stream(
-            model="claude-x",
-            max_tokens=100,
-            messages=[{"role": "user", "content": "What is there?"}],
-            tools=[TOOL_OF_ANTHROPIC],
-        ) as stream,
-    ):
-        texts = [text async for text in stream.text_stream]
-        message = await stream.get_final_message()
-
-    use = message.content[1]
-    assert texts == ["I look."]
     assert isinstance(use, ToolUseBlock)
-    assert (use.name, use.input, message.stop_reason) == ("bash", {"command": "ls"}, "tool_use")
-    assert (message.usage.input_tokens, message.usage.output_tokens) == (50, 7)
+    assert (first.model, first.stop_reason, use.name, use.input) == ("claude-x", "tool_use", "bash", {"command": "ls"})
+    assert (text.text, second.stop_reason, second.content[0].type) == ("I look.", "end_turn", "text")
+    assert (second.usage.input_tokens, second.usage.cache_read_input_tokens) == (50, 30)
+    assert second.usage.output_tokens == 7
+    assert "a.py" in forge.shown
 
 
 async def test_the_clients_see_the_errors_they_know_and_do_not_repeat_a_call():

@@ -162,18 +162,6 @@ async def test_a_deployment_of_another_shape_spoils_the_list(kit: Kit, missing: 
         await kit.host.find_deployment(REPO, HEAD, "staging", "d1")
 
 
-async def test_what_a_status_says(kit: Kit) -> None:
-    route = _mock(kit, "POST", f"{DEPLOYMENTS}/1/statuses", httpx.Response(201, json={"id": 5}))
-    assert await _say(kit, description="é" * 140, log_url="https://l.example", environment_url="https://e.example") == 5
-    assert json.loads(kit.list_requests(route)[0].content) == {
-        "state": "success",
-        "description": "é" * 140,
-        "log_url": "https://l.example",
-        "environment_url": "https://e.example",
-        "auto_inactive": True,
-    }
-
-
 # --- dispatched workflows ----------------------------------------------------------------------------------
 
 

@@ -63,14 +63,6 @@ async def test_hidden_settings_are_found_out_by_trying(open_pull: Kit) -> None:
     assert sent == [{"sha": HEAD, "merge_method": way} for way in ("merge", "squash")]
 
 
-async def test_settings_that_are_told_are_kept_to(open_pull: Kit) -> None:
-    told = {"id": 99, "allow_merge_commit": False, "allow_squash_merge": False, "allow_rebase_merge": True}
-    open_pull.github.get("/repos/acme/app").respond(json=told)
-    route = open_pull.github.put(MERGE).respond(json=DONE)
-    await open_pull.host.merge(REPO, 1, HEAD)
-    assert [json.loads(request.content)["merge_method"] for request in open_pull.list_requests(route)] == ["rebase"]
-
-
 async def test_linear_history_leaves_no_merge_commit(open_pull: Kit) -> None:
     open_pull.github.get(path=RULES).respond(json=[{"type": "required_linear_history"}])
     route = open_pull.github.put(MERGE).respond(json=DONE)

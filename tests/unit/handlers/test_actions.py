@@ -1,7 +1,6 @@
 """Which ends of workflows make Forge look at their results; played on GitHub's own examples."""
 
-import json
-from pathlib import Path
+import copy
 from typing import Any
 
 import pytest
@@ -11,15 +10,12 @@ from domain.runs.run import RepositoryRef
 from handlers import translate
 from tests.unit.handlers.examples import EXAMPLES
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "github" / "webhooks.jsonl"
 ACTIONS = {"id": 15368, "slug": "github-actions"}
 APP_ID = 42
 
 
 def _example(event: str) -> dict[str, Any]:
-    samples = map(json.loads, SAMPLES.read_text().splitlines())
-    found = (one["payload"] for one in samples if one["event"] == event and one["payload"]["action"] == "completed")
-    return {"installation": {"id": 5}, **next(found)}
+    return copy.deepcopy(EXAMPLES[f"{event} completed"])
 
 
 def _suite(**more: Any) -> Any:

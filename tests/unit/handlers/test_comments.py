@@ -85,17 +85,8 @@ def test_without_a_command_nothing_is_asked() -> None:
     assert _reason("issue_comment", issue_comment("What does /forge status do?")) == "no_command"
 
 
-@pytest.mark.parametrize(
-    ("event", "payload"),
-    [
-        ("issue_comment", issue_comment("/forge status", action="deleted")),
-        ("pull_request_review_comment", review_comment("/forge status", action="deleted")),
-        ("pull_request_review", review("/forge status", action="dismissed")),
-        ("pull_request_review_thread", thread("opened")),
-    ],
-)
-def test_other_actions_ask_nothing(event: str, payload: dict[str, Any]) -> None:
-    assert _reason(event, payload) == "action_not_used"
+def test_a_thread_that_begins_asks_nothing() -> None:
+    assert _reason("pull_request_review_thread", thread("opened")) == "action_not_used"
 
 
 @pytest.mark.parametrize("action", ["resolved", "unresolved"])

@@ -15,7 +15,7 @@ from memory.db.tables.repositories import FeedbackRow, RecallRow
 from memory.learned import memories
 from memory.repositories import configurations
 from memory.repositories.configurations import ConfigurationScope
-from tests.rows import NOON, run_row, settings
+from tests.rows import NOON, dismissal_row, run_row, settings
 from tests.unit.memories.records import archive, build_rated, keep
 
 RUN, OTHER = "01J00000000000000000AAAAAA", "01J00000000000000000BBBBBB"
@@ -192,16 +192,5 @@ async def test_an_archived_memory_leaves_the_dismissal_that_taught_it(
     await database.close()
 
 
-def _dismissal(name: str, fingerprint: str, memory_id: str = "", **more: Any) -> FeedbackRow:
-    values: dict[str, Any] = {"repository_id": SHOP, "number": 1, "rule": "ruff/F401", "path": "app.py"}
-    values |= {
-        "place": "",
-        "by_id": 7,
-        "by_login": "carol",
-        "reason": "on purpose",
-        "created_at": NOON,
-        "undone_at": None,
-    }
-    return FeedbackRow(
-        word="dismissed", id=name, name=name, fingerprint=fingerprint, memory_id=memory_id, **(values | more)
-    )
+def _dismissal(name: str, fingerprint: str, **more: Any) -> FeedbackRow:
+    return dismissal_row(name, fingerprint, repository_id=SHOP, rule="ruff/F401", path="app.py", **more)

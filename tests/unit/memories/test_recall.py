@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from sqlalchemy import delete, select, text
+from sqlalchemy import Engine, delete, event, select, text
 
 from domain import memories as rules
 from domain.memories import Archived, Memory, MemoryKind, Scope, Use
@@ -13,8 +12,7 @@ from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Connection, Database
 from memory.db.tables.repositories import MemoryRow, RecallRow
 from memory.learned import memories
-from memory.learned import recall as recalls
-from memory.learned.recall import RecallQuery, mark_helped, note, recall, settle
+from memory.learned.recall import RecallQuery, list_recalled, mark_helped, note, recall, settle
 from memory.reports import memory_pages
 from memory.reports.memory_pages import MemoryFilter
 from tests.rows import NOON
@@ -214,19 +212,25 @@ async def test_what_is_archived_or_over_is_not_told(database: Database) -> None:
     assert await rows_of_words(database) == 5
 
 
-async def test_what_goes_while_it_is_looked_for(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_goes_while_it_is_looked_for(database: Database) -> None:
     """Between two statements of a recall somebody else may forget what the first one found."""
     stays, goes = build_memory("The cart stays."), build_memory("The cart goes.")
     await keep(database, stays, goes)
-    search = recalls._holders  # between its statement and the next
+    asked: list[str] = []
 
-    def interrupt(connection: Connection, *asked: Any) -> Sequence[Sequence[int]]:
-        found = search(connection, *asked)
-        connection.execute(delete(MemoryRow).where(MemoryRow.id == goes.id))
-        return found
+    def interrupt(connection: Connection, _cursor: object, statement: str, *_: object) -> None:
+        if "memory_words" not in statement:
+            return
+        asked.append(statement)
+        if len(asked) == 2:
+            connection.execute(delete(MemoryRow).where(MemoryRow.id == goes.id))
 
-    monkeypatch.setattr(recalls, "_holders", interrupt)
-    assert await recall_texts(database, "cart") == ["The cart stays."]
+    event.listen(Engine, "before_cursor_execute", interrupt)
+    try:
+        assert await recall_texts(database, "cart") == ["The cart stays."]
+    finally:
+        event.remove(Engine, "before_cursor_execute", interrupt)
+    assert len(asked) == 2
 
 
 async def test_what_changes_is_found_as_it_is_now(database: Database) -> None:
@@ -309,9 +313,7 @@ async def test_what_became_of_a_recall_is_kept(database: Database) -> None:
         await note(database, "run", Phase.review, task, found, NOON)
     for _ in range(2):
         await mark_helped(database, "run", "review", [one.id, "unknown"])
-    assert [each.id for each in await recalls.list_recalled(database, "run", "plan")] == [
-        each.memory.id for each in found
-    ]
+    assert [each.id for each in await list_recalled(database, "run", "plan")] == [each.memory.id for each in found]
     for _ in range(2):
         assert await settle(database, "run") == [one.id]
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.commands import Repeat, Sender
+from domain.commands import Repeat
 from domain.deployments.deployment import Cause, Deployment, DeploymentState, Step, Wish
 from domain.deployments.health import Health, StageHealth
 from domain.events import EventType
@@ -16,9 +16,9 @@ from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from memory import ledger
 from memory.db.engine import Database
 from memory.deployments import deployments
-from memory.deployments.deployments import DeploymentOrder
 from memory.runs import runs
 from memory.runs.runs import Candidate
+from tests.unit.deployments.orders import build_order
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 SHOP = RepositoryRef(installation_id=3, id=7, owner="octo", name="shop")
@@ -38,17 +38,7 @@ class Shop:
     ) -> tuple[Run, Sequence[Deployment]]:
         """Order a commit; its run, and what it replaces."""
         self.now += timedelta(minutes=1)
-        order = DeploymentOrder(
-            admitted_by=f"{guid or f'{sha} {self.now}'}#{environment}",
-            repository=SHOP,
-            number=1,
-            environment=environment,
-            is_production=environment == "production",
-            sha=sha * 40,
-            cause=cause,
-            risk=RiskLevel.low,
-            sender=Sender(id=5, login="carol"),
-        )
+        order = build_order(guid or f"{sha} {self.now}", SHOP, environment, sha, cause=cause)
         return await deployments.admit(self.one, order, self.now)
 
     async def begin(self, sha: str, environment: str = "staging") -> Run:
@@ -107,6 +97,13 @@ async def test_a_delivery_orders_once(shop: Shop) -> None:
     assert other.id != first.id
     assert (first.attempt, other.attempt) == (1, 2)
     assert len(await deployments.list_latest(shop.one, SHOP.id)) == 2
+
+
+async def test_forty_orders_of_one_commit_at_once_are_forty_deployments(shop: Shop) -> None:
+    orders = [build_order(f"delivery {number}", SHOP, f"s{number}") for number in range(40)]
+    admitted = await asyncio.gather(*(deployments.admit(shop.one, order, NOON) for order in (*orders, *orders)))
+    assert len({run.id for run, _ in admitted}) == 40
+    assert {run.attempt for run, _ in admitted} == set(range(1, 41))
 
 
 async def test_what_was_ordered_is_kept(shop: Shop) -> None:

@@ -10,9 +10,8 @@ from domain.runs.run import RepositoryRef
 from domain.value import new_id
 from memory import findings
 from memory.db.engine import Database
-from memory.db.tables.repositories import FindingRow
 from memory.learned import feedback, memories
-from tests.rows import NOON, run_row
+from tests.rows import NOON, finding_row, run_row
 from tests.unit.memories.records import build_rated, keep
 from tests.unit.memory.dismissed_findings import CAROL, SHOP, build_finding
 
@@ -102,22 +101,9 @@ async def test_a_memory_lasts_as_long_as_one_of_those_that_taught_it(database: D
 
 async def _save_finding(database: Database, one: Finding, last_run: str, *, posted: bool = True) -> None:
     async with database.transaction() as session:
-        session.add(
-            FindingRow(
-                id=new_id(),
-                repository_id=SHOP.id,
-                number=1,
-                name=one.id,
-                fingerprint=one.fingerprint,
-                trail=one.trail,
-                content=one.model_dump(mode="json"),
-                first_run="1",
-                last_run=last_run,
-                posted_by="1" if posted else None,
-                comment_id=None,
-                created_at=NOON,
-            )
-        )
+        content, posted_by = one.model_dump(mode="json"), "1" if posted else None
+        kept = {"name": one.id, "trail": one.trail, "content": content, "first_run": "1", "last_run": last_run}
+        session.add(finding_row(new_id(), one.fingerprint, posted_by=posted_by, **kept))
 
 
 async def test_taken_up_is_what_was_commented_and_is_gone_on_a_later_head(database: Database) -> None:

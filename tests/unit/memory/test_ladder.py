@@ -1,18 +1,18 @@
 """What the level of a repository is decided from: only what really happened there, and no more than is looked at."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from domain.commands import Sender
 from domain.config.configuration import Ladder
-from domain.runs.run import RepositoryRef, Run
+from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.db.tables.repositories import FeedbackRow, FindingRow, GateRow
 from memory.db.tables.runs import RunRow
 from memory.repositories import automation_level
 from safety.automation_level import RUNS_NEEDED, HumanDecision, LevelChange, RunRecord, evaluate
+from tests.rows import NOON, dismissal_row, finding_row, gate_row, run_row
 
-NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ALICE, CAROL = Sender(id=1, login="alice"), Sender(id=2, login="carol")
 SHOP = RepositoryRef(installation_id=1, id=10, owner="octo-org", name="shop")
 
@@ -23,97 +23,43 @@ def at(minute: float) -> datetime:
 
 def run(count: int, *, repository: int = 10, state: str = "completed", reason: str = "", number: int = 0) -> RunRow:
     """The run that ended ``count`` minutes after noon."""
-    return RunRow(
-        id=f"{repository:04}{count:022}",
-        admitted_by=f"{repository}-{count}",
-        installation_id=1,
-        repository_id=repository,
-        owner="octo-org",
-        name="shop",
+    return run_row(
+        f"{repository:04}{count:022}",
+        repository,
         number=number or count,
         head_sha=f"{count:040}",
-        base_sha="b" * 40,
-        base_ref="main",
-        check_name="Forge / review",
-        trigger="pull_request",
-        attempt=1,
-        fence=1,
         state=state,
         reason=reason,
-        detail="",
         created_at=at(count - 1),
-        started_at=at(count - 1),
         finished_at=None if state == "waiting" else at(count),
     )
 
 
 def finding(posted_by: RunRow | None, name: str, number: int) -> FindingRow:
-    return FindingRow(
-        id=f"{number}-{name}",
-        repository_id=10,
-        number=number,
-        name=name,
-        fingerprint=f"print-{name}",
-        trail="",
-        content={},
-        first_run="",
-        last_run="",
-        posted_by=None if posted_by is None else posted_by.id,
-        comment_id=None,
-        created_at=NOON,
-    )
+    run = None if posted_by is None else posted_by.id
+    return finding_row(f"{number}-{name}", f"print-{name}", name=name, number=number, posted_by=run)
 
 
 def dismissal(name: str, number: int, undone: datetime | None = None) -> FeedbackRow:
-    return FeedbackRow(
-        word="dismissed",
-        id=f"{number}-{name}-{undone}",
-        repository_id=10,
-        number=number,
-        name=name,
-        fingerprint=f"print-{name}",
-        rule="",
-        path="",
-        by_id=2,
-        by_login="carol",
-        reason="",
-        memory_id="",
-        created_at=NOON,
-        undone_at=undone,
-    )
+    row_id = f"{number}-{name}-{undone}"
+    return dismissal_row(row_id, f"print-{name}", name=name, number=number, undone_at=undone)
 
 
 def gate(name: str, state: str, minute: float, repository: int = 10) -> GateRow:
-    return GateRow(
-        id=f"{repository}-{name}-{minute}",
-        run_id=f"{name}-{minute}",
-        installation_id=1,
+    return gate_row(
+        f"{repository}-{name}-{minute}",
+        f"{name}-{minute}",
+        name,
         repository_id=repository,
-        owner="octo-org",
-        repository_name="shop",
-        number=1,
-        head_sha="a" * 40,
-        name=name,
-        subject="",
-        request={},
         state=state,
-        asked_at=NOON,
-        until=NOON,
         decision=None,
         decided_at=None if state == "waiting" else at(minute),
-        delegate=None,
-        check_id=None,
-        comment_id=None,
     )
 
 
 async def keep(database: Database, rows: Sequence[object]) -> None:
     async with database.transaction() as session:
         session.add_all(rows)
-
-
-def as_run(row: RunRow) -> Run:
-    return row.as_run()
 
 
 async def test_a_repository_nothing_happened_in_starts_at_one(database: Database) -> None:
@@ -140,7 +86,7 @@ async def test_completed_runs_count_with_what_they_posted(database: Database) ->
     taken_back = dismissal("F-B", 1, NOON)
     told = [dismissal("F-A", 1), taken_back, dismissal("F-D", 1), dismissal("F-E", 9)]
     await keep(database, [first, second, *others, *found, *told])
-    await automation_level.record_merge(database, as_run(second), at(7))
+    await automation_level.record_merge(database, second.as_run(), at(7))
     known = await automation_level.load_facts(database, 10)
     assert list(known.runs) == [RunRecord(at(1), 3, 1, merged=False), RunRecord(at(2), 1, 0)]
 
@@ -153,14 +99,14 @@ async def test_a_pull_request_counts_once_however_often_it_is_pushed_to(database
     assert list((await automation_level.load_facts(database, 10)).runs) == [
         RunRecord(at(1), 4, 2, merged=False),
     ]
-    await automation_level.record_merge(database, as_run(pushed), at(7))
+    await automation_level.record_merge(database, pushed.as_run(), at(7))
     assert [each.merged for each in (await automation_level.load_facts(database, 10)).runs] == [True]
 
 
 async def test_an_author_who_merges_decides_nothing_about_the_verdict(database: Database) -> None:
     await keep(database, [run(1), run(2)])
-    await automation_level.record_decision(database, as_run(run(1)), True, ALICE, at(5), own=True)
-    await automation_level.record_decision(database, as_run(run(2)), False, ALICE, at(6), own=True)
+    await automation_level.record_decision(database, run(1).as_run(), True, ALICE, at(5), own=True)
+    await automation_level.record_decision(database, run(2).as_run(), False, ALICE, at(6), own=True)
     assert list((await automation_level.load_facts(database, 10)).decisions) == []
     assert await automation_level.was_approved(database, run(1).id)
 
@@ -189,9 +135,9 @@ async def test_decisions_are_those_of_people_about_changes(database: Database) -
     for each in gates[-2:]:
         each.decision = {"weightless": True}
     await keep(database, [merged, against, *gates])
-    await automation_level.record_decision(database, as_run(merged), True, CAROL, at(3))
-    await automation_level.record_decision(database, as_run(merged), True, CAROL, at(4))  # the same again
-    await automation_level.record_decision(database, as_run(against), False, CAROL, at(12))
+    await automation_level.record_decision(database, merged.as_run(), True, CAROL, at(3))
+    await automation_level.record_decision(database, merged.as_run(), True, CAROL, at(4))  # the same again
+    await automation_level.record_decision(database, against.as_run(), False, CAROL, at(12))
     known = await automation_level.load_facts(database, 10)
     assert list(known.decisions) == [
         HumanDecision(at(1), True),
@@ -214,9 +160,10 @@ async def test_a_missed_bug_is_recorded_once_per_cause(database: Database) -> No
 async def test_a_level_is_changed_once_and_told(database: Database) -> None:
     await keep(database, [run(count) for count in range(1, 60)])
     for count in range(1, 40):
-        await automation_level.record_decision(database, as_run(run(count)), True, (ALICE, CAROL)[count % 2], at(count))
+        by = (ALICE, CAROL)[count % 2]
+        await automation_level.record_decision(database, run(count).as_run(), True, by, at(count))
     for count in range(40, 60):
-        await automation_level.record_merge(database, as_run(run(count)), at(count))
+        await automation_level.record_merge(database, run(count).as_run(), at(count))
     known = await automation_level.load_facts(database, 10)
     verdict = evaluate(known, Ladder(), at(100))
     assert (verdict.level, verdict.move) == (2, LevelChange.rises)
@@ -244,7 +191,7 @@ async def test_an_act_is_recorded_once(database: Database) -> None:
     await keep(database, [run(1)])
     for _ in range(2):
         await automation_level.record_action(
-            database, as_run(run(1)), "auto_fix", at(1), {"level": 2, "rule": "ladder.auto_fix"}
+            database, run(1).as_run(), "auto_fix", at(1), {"level": 2, "rule": "ladder.auto_fix"}
         )
     [told] = await automation_level.list_actions(database, run(1).id)
     assert (told["act"], told["level"], told["rule"], told["number"]) == ("auto_fix", 2, "ladder.auto_fix", 1)
@@ -252,10 +199,10 @@ async def test_an_act_is_recorded_once(database: Database) -> None:
 
 async def test_what_was_merged_after_the_verdict_was_approved(database: Database) -> None:
     await keep(database, [run(1), run(2), run(3), run(4)])
-    await automation_level.record_decision(database, as_run(run(1)), True, CAROL, at(5))
-    await automation_level.record_decision(database, as_run(run(2)), False, CAROL, at(5))
-    await automation_level.record_action(database, as_run(run(3)), "auto_merge", at(5), {})
-    await automation_level.record_action(database, as_run(run(4)), "auto_approve", at(5), {})
+    await automation_level.record_decision(database, run(1).as_run(), True, CAROL, at(5))
+    await automation_level.record_decision(database, run(2).as_run(), False, CAROL, at(5))
+    await automation_level.record_action(database, run(3).as_run(), "auto_merge", at(5), {})
+    await automation_level.record_action(database, run(4).as_run(), "auto_approve", at(5), {})
     assert [await automation_level.was_approved(database, run(count).id) for count in range(1, 5)] == [
         True,
         False,
@@ -266,7 +213,7 @@ async def test_what_was_merged_after_the_verdict_was_approved(database: Database
 
 async def test_an_announcement_keeps_its_first_moment(database: Database) -> None:
     await keep(database, [run(1)])
-    one = as_run(run(1))
+    one = run(1).as_run()
     assert await automation_level.find_announcement(database, one.id) is None
     assert await automation_level.record_announcement(database, one, at(10), at(0), {"level": 3}) == at(10)
     assert await automation_level.record_announcement(database, one, at(20), at(10), {"level": 4}) == at(10)

@@ -3,6 +3,8 @@
 import asyncio
 from collections import Counter
 
+import pytest
+
 from domain.config.limits import Breakers, ErrorRateBreaker
 from domain.events import EventType
 from domain.money import CallOutcome, Limits, Receipt, Refusal, Reservation
@@ -39,6 +41,15 @@ async def trip_breaker(database: Database, clock: MovableClock) -> None:
     for index in range(20):
         mine = purse(database, clock, number=index % 4)
         assert await call(mine, f"call {index}", fails=index % 4 == 3) is None
+
+
+@pytest.fixture
+async def tripped(database: Database) -> MovableClock:
+    """The clock of a breaker that tripped and refused one call."""
+    clock = MovableClock()
+    await trip_breaker(database, clock)
+    assert await call(purse(database, clock, number=9), "trips", fails=False) is not None
+    return clock
 
 
 async def test_a_quarter_of_twenty_calls_trips_it_for_the_provider_in_this_repository(database: Database):
@@ -96,69 +107,56 @@ async def test_nineteen_calls_and_four_of_twenty_do_not_trip_it(database: Databa
         assert await call(purse(database, clock, number=10 + index % 6), f"call {index}", fails=index % 5 == 4) is None
 
 
-async def test_one_trial_of_all_runs_closes_it(database: Database):
+async def test_one_trial_of_all_runs_closes_it(database: Database, tripped: MovableClock):
     """After five minutes one call of one run is let through, whoever asks at the same time."""
-    clock = MovableClock()
-    await trip_breaker(database, clock)
-    assert await call(purse(database, clock, number=9), "trips", fails=False) is not None
-    clock.move(minutes=4, seconds=58)
-    assert await call(purse(database, clock, number=9), "too early", fails=False) is not None
+    tripped.move(minutes=4, seconds=58)
+    assert await call(purse(database, tripped, number=9), "too early", fails=False) is not None
 
-    clock.move(seconds=4)
-    asked = await asyncio.gather(*(purse(database, clock, n).reserve("trial", MODEL, 1) for n in range(20, 26)))
+    tripped.move(seconds=4)
+    asked = await asyncio.gather(*(purse(database, tripped, n).reserve("trial", MODEL, 1) for n in range(20, 26)))
     [trial] = [(n, each) for n, each in enumerate(asked, 20) if isinstance(each, Reservation)]
     number, reservation = trial
     assert {each.check.name for each in asked if isinstance(each, Refusal)} == {"error_rate"}
 
-    await purse(database, clock, number).settle(reservation, Receipt(outcome=CallOutcome.answered, amount=1))
-    assert await call(purse(database, clock, number=30), "again", fails=False) is None
+    await purse(database, tripped, number).settle(reservation, Receipt(outcome=CallOutcome.answered, amount=1))
+    assert await call(purse(database, tripped, number=30), "again", fails=False) is None
     told = Counter(each.type for each in await ledger.load_events(database, build_run(number).id))
     assert (told[EventType.breaker_trial], told[EventType.breaker_closed]) == (1, 1)
 
 
-async def test_a_trial_that_fails_opens_it_for_another_five_minutes(database: Database):
-    clock = MovableClock()
-    await trip_breaker(database, clock)
-    assert await call(purse(database, clock, number=9), "trips", fails=False) is not None
-    clock.move(minutes=5, seconds=1)
-    assert await call(purse(database, clock, number=10), "trial", fails=True) is None
-    assert await call(purse(database, clock, number=11), "right after", fails=False) is not None
-    clock.move(minutes=4)
-    assert await call(purse(database, clock, number=11), "still", fails=False) is not None
-    clock.move(minutes=1, seconds=1)
-    assert await call(purse(database, clock, number=11), "the second trial", fails=False) is None
-    assert await call(purse(database, clock, number=12), "closed", fails=False) is None
+async def test_a_trial_that_fails_opens_it_for_another_five_minutes(database: Database, tripped: MovableClock):
+    tripped.move(minutes=5, seconds=1)
+    assert await call(purse(database, tripped, number=10), "trial", fails=True) is None
+    assert await call(purse(database, tripped, number=11), "right after", fails=False) is not None
+    tripped.move(minutes=4)
+    assert await call(purse(database, tripped, number=11), "still", fails=False) is not None
+    tripped.move(minutes=1, seconds=1)
+    assert await call(purse(database, tripped, number=11), "the second trial", fails=False) is None
+    assert await call(purse(database, tripped, number=12), "closed", fails=False) is None
 
 
-async def test_a_trial_that_is_never_heard_of_again_does_not_hold_everybody_for_ever(database: Database):
+async def test_a_trial_that_is_never_heard_of_again_does_not_hold_everybody_for_ever(
+    database: Database, tripped: MovableClock
+):
     """The process that made the trial died; after another pause somebody else tries."""
-    clock = MovableClock()
-    await trip_breaker(database, clock)
-    assert await call(purse(database, clock, number=9), "trips", fails=False) is not None
-    clock.move(minutes=5, seconds=1)
-    assert isinstance(await purse(database, clock, number=10).reserve("trial", MODEL, 1), Reservation)
-    assert await call(purse(database, clock, number=11), "waits", fails=False) is not None
-    clock.move(minutes=5, seconds=1)
-    assert await call(purse(database, clock, number=11), "the second trial", fails=False) is None
+    tripped.move(minutes=5, seconds=1)
+    assert isinstance(await purse(database, tripped, number=10).reserve("trial", MODEL, 1), Reservation)
+    assert await call(purse(database, tripped, number=11), "waits", fails=False) is not None
+    tripped.move(minutes=5, seconds=1)
+    assert await call(purse(database, tripped, number=11), "the second trial", fails=False) is None
 
 
-async def test_what_another_refuses_does_not_use_the_trial_up(database: Database):
+async def test_what_another_refuses_does_not_use_the_trial_up(database: Database, tripped: MovableClock):
     """A call that does not fit the budget is not the trial."""
-    clock = MovableClock()
-    await trip_breaker(database, clock)
-    assert await call(purse(database, clock, number=9), "trips", fails=False) is not None
-    clock.move(minutes=5, seconds=1)
-    refused = await purse(database, clock, number=10).reserve("too dear", MODEL, 10**9)
+    tripped.move(minutes=5, seconds=1)
+    refused = await purse(database, tripped, number=10).reserve("too dear", MODEL, 10**9)
     assert isinstance(refused, Refusal)
     assert refused.check.name == "cost"
-    assert await call(purse(database, clock, number=11), "trial", fails=False) is None
+    assert await call(purse(database, tripped, number=11), "trial", fails=False) is None
 
 
-async def test_a_clock_that_is_set_back_holds_it_no_longer_than_a_pause(database: Database):
-    clock = MovableClock()
-    await trip_breaker(database, clock)
-    assert await call(purse(database, clock, number=9), "trips", fails=False) is not None
-    clock.move(hours=-1)
-    assert await call(purse(database, clock, number=9), "after", fails=False) is not None
-    clock.move(minutes=5, seconds=1)
-    assert await call(purse(database, clock, number=9), "trial", fails=False) is None
+async def test_a_clock_that_is_set_back_holds_it_no_longer_than_a_pause(database: Database, tripped: MovableClock):
+    tripped.move(hours=-1)
+    assert await call(purse(database, tripped, number=9), "after", fails=False) is not None
+    tripped.move(minutes=5, seconds=1)
+    assert await call(purse(database, tripped, number=9), "trial", fails=False) is None

@@ -102,23 +102,6 @@ REVIEW = Limits(phase={Phase.review: 100}, run=1000, day=10_000, installation=10
 
 
 @pytest.mark.parametrize(
-    ("totals", "fits", "code", "gate"),
-    [
-        (Totals(phase=60), 20, "cost.phase", "cost_overrun"),
-        (Totals(run=790), 10, "cost.run", "cost_overrun"),
-        (Totals(day=9990), 10, "cost.day", None),
-        (Totals(installation=9990), 10, "cost.installation", None),
-    ],
-)
-def test_a_person_is_asked_at_four_fifths_where_one_can_help(totals: Totals, fits: int, code: str, gate: str | None):
-    """Of phase and run a person grants more; the day and an installation are used to the last cent."""
-    assert find_refusal(fits, totals, REVIEW, Phase.review) is None
-    refused = find_refusal(fits + 1, totals, REVIEW, Phase.review)
-    assert refused is not None
-    assert (refused.check.reason.code, refused.gate) == (code, gate)
-
-
-@pytest.mark.parametrize(
     ("phase", "wanted"),
     [
         (Phase.planning, 4),

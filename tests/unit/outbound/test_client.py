@@ -349,28 +349,28 @@ async def write_forever(writer: asyncio.StreamWriter) -> None:
         await writer.drain()
 
 
-async def dribble(writer: asyncio.StreamWriter) -> None:
-    """A body of one byte now and then, so that no single wait is long."""
-    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-    while True:
-        writer.write(b"x")
-        await writer.drain()
-        await asyncio.sleep(0.02)
+def dribble(head: bytes, piece: bytes) -> Write:
+    """One piece now and then, so that no single wait is long."""
 
+    async def write(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\n" + head)
+        while True:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0.02)
 
-async def dribble_headers(writer: asyncio.StreamWriter) -> None:
-    writer.write(b"HTTP/1.1 200 OK\r\n")
-    while True:
-        writer.write(b"x: y\r\n")
-        await writer.drain()
-        await asyncio.sleep(0.02)
+    return write
 
 
 async def stay_silent(writer: asyncio.StreamWriter) -> None:
     await asyncio.sleep(60)
 
 
-@pytest.mark.parametrize("answers", [dribble, dribble_headers, stay_silent])
+@pytest.mark.parametrize(
+    "answers",
+    [dribble(b"Content-Length: 100000\r\n\r\n", b"x"), dribble(b"", b"x: y\r\n"), stay_silent],
+    ids=["body", "headers", "silence"],
+)
 async def test_what_never_ends_is_given_up(answers: Write) -> None:
     async with serve_pages({"/": answers}) as pages, open_client(limits=HASTY) as client:
         with pytest.raises(OutboundFailed, match=r"gave no whole answer within 0\.4 seconds"):

@@ -45,6 +45,11 @@ async def shell(sandbox: Sandbox, script: str, level: int = LIMITS, **limits: An
         return await sandbox.run(command, level)
 
 
+def require(sandbox: Sandbox, level: int) -> None:
+    if sandbox.why_not(level):
+        pytest.skip(f"level {level} does not work here")
+
+
 def text(done: Completed) -> str:
     return done.stdout.data.decode().strip()
 
@@ -98,8 +103,7 @@ sleep 0 & wait && rm -r "$folder"
 
 async def test_a_server_of_its_own_is_found_by_name_and_nothing_else_is(sandbox: Sandbox) -> None:
     """Servers of tests listen at `localhost`; the machine's own names are not told."""
-    if sandbox.why_not(BUBBLEWRAP):
-        pytest.skip("this level does not work here")
+    require(sandbox, BUBBLEWRAP)
     done = await shell(sandbox, f"/usr/bin/python3 -c '{SERVES}'; cat /etc/hosts", BUBBLEWRAP)
     assert text(done) == "heard\n127.0.0.1 localhost\n::1 localhost", done.stderr.data
 
@@ -366,8 +370,7 @@ LEAVES = f"import os\nif os.fork(): os.wait(); os._exit(0)\nif os.fork(): os._ex
 
 @pytest.mark.parametrize("level", [LIMITS, LANDLOCK, BUBBLEWRAP])
 async def test_address_space_that_is_only_reserved_does_not_count(sandbox: Sandbox, level: int) -> None:
-    if sandbox.why_not(level):
-        pytest.skip("this level does not work here")
+    require(sandbox, level)
     done = await shell(sandbox, f"exec /usr/bin/python3 -c '{RESERVES}'", level, resident=300 << 20)
     assert (text(done), done.status) == ("lives", 0)
 
@@ -376,8 +379,7 @@ async def test_address_space_that_is_only_reserved_does_not_count(sandbox: Sandb
     ("level", "script"), [(LANDLOCK, SHARES_LITTLE), (BUBBLEWRAP, SHARES_LITTLE), (BUBBLEWRAP, SHARES_BY_NAME)]
 )
 async def test_who_shares_memory_may(sandbox: Sandbox, level: int, script: str) -> None:
-    if sandbox.why_not(level):
-        pytest.skip("this level does not work here")
+    require(sandbox, level)
     done = await shell(sandbox, f"exec /usr/bin/python3 -c '{script}'", level, resident=2 << 30)
     assert (text(done), done.status) == ("7", 0)
 
@@ -385,8 +387,7 @@ async def test_who_shares_memory_may(sandbox: Sandbox, level: int, script: str) 
 @pytest.mark.parametrize("script", [GROWS, FORKS, SHARES, LEAVES, SHARES_APART, GIVES_BACK, UNMAPS])
 @pytest.mark.parametrize("level", [LANDLOCK, BUBBLEWRAP])
 async def test_who_holds_too_much_memory_is_stopped(sandbox: Sandbox, level: int, script: str) -> None:
-    if sandbox.why_not(level):
-        pytest.skip("this level does not work here")
+    require(sandbox, level)
     command = f"/usr/bin/python3 -c '{script}'; sleep 20"
     done = await shell(sandbox, command, level, resident=300 << 20, seconds=60)
     assert done.status is None
