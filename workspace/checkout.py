@@ -215,6 +215,16 @@ class Checkout:
             raise ToolError(f"{name!r} is not the name of a file among the results.", "Use a name without folders.")
         return await asyncio.to_thread(_read, self._folder / _RESULTS, name, most)
 
+    def may_have_result(self, name: str) -> bool:
+        """Whether something of that name is directly in the folder for results, or nobody can say."""
+        try:
+            (self._folder / _RESULTS / name).lstat()
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        return True
+
     async def remove_result(self, name: str) -> None:
         """Remove a file among the results, if a command left one of that name."""
         with suppress(OSError):  # whatever else it is stays, and cannot be read as a result

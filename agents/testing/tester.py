@@ -449,8 +449,9 @@ class _CheckoutRunner:
         tester = self._tester
         if command.kind != "retry":
             await tester.tell(_DOING[command.kind])
-        left = {command.report.file, "coverage.xml"} - {""}
-        await self._checkout.run(("rm", "-rf", *map(self._result_path, sorted(left))), seconds=30)
+        reports_of_command = sorted({command.report.file, "coverage.xml"} - {""})
+        if left := [name for name in reports_of_command if self._checkout.may_have_result(name)]:
+            await self._checkout.run(("rm", "-rf", *map(self._result_path, left)), seconds=30)
         seconds = min(most, tester.bounds.retry if command.kind == "retry" else tester.bounds.command)
         done, lacks = await execute(
             self._add_environment(command), self._checkout, tester.toolbox, tester.commands, seconds

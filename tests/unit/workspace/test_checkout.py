@@ -62,6 +62,10 @@ async def test_a_script_of_the_repository_runs_and_leaves_a_result(author: Autho
         assert (done.status, done.stderr.data) == (0, b"")
         assert await checkout.result("report", 100) == b"two words fast true\n"
         assert await checkout.result("other", 100) is None
+        assert checkout.may_have_result("report")
+        assert not checkout.may_have_result("other")
+        await checkout.run(["ln", "-s", "nowhere", f"{checkout.results_inside}/other"], seconds=30)
+        assert checkout.may_have_result("other")
 
 
 async def test_programs_are_told_where_they_are(author: Author, contained: Sandbox) -> None:
