@@ -257,8 +257,7 @@ async def test_what_happens_meanwhile_stops_the_merge(story: Story, happens: str
 
 async def test_who_may_not_write_stops_nothing_with_a_command(story: Story) -> None:
     repository, _, _, pull, _ = await announce_merge(story)
-    mallory = story.github.user("mallory")
-    story.github.grant(repository, mallory, "read")
+    mallory = story.member(repository, "mallory", "read")
     await mallory.comment(pull, "/forge reject no")
     await settle_looks(story)
     assert first_lines(story.answers(pull)) == snapshot(

@@ -37,18 +37,15 @@ async def test_where_the_money_is_used_up_people_are_told(tmp_path: Path) -> Non
         repository, alice = story.repository({**SHOP, ".github/forge.yml": SPENT})
         head = await alice.push(repository, "feature", {"billing/pay.py": PAY, "shop/cart.py": BROKEN}, base="main")
         pull = await alice.open_pull_request(repository, "feature")
-        issue = await alice.open_issue(repository, "Totals", "They are wrong.")
-        await story.settle()
+        issue = await story.after(alice.open_issue(repository, "Totals", "They are wrong."))
         [comment] = story.comments(pull)
         [run] = await story.runs()
         before = (len(dear.calls), story.check(repository, head).conclusion, run.state)
         for words in ("/forge ask Who calls `total`?", "Who calls it?", "Thanks."):
-            await alice.reply(comment, words)
-            await story.settle()
+            await story.after(alice.reply(comment, words))
         await alice.comment(pull, f"@{story.github.app.slug} who calls it?")
         await alice.comment(issue, "/forge ask Who calls it?")
-        await alice.comment(pull, "/forge test")
-        await story.settle()
+        await story.after(alice.comment(pull, "/forge test"))
         assert priceless(story.thread_answers(pull, comment)) == snapshot(
             [
                 "No answer: The model was not asked: the call could cost N USD, and of the budget of the planning phase, 0.01 USD, 0.00 USD is spent or reserved; from 80% of it on, Forge makes no such call. Raise `budgets.phase.planning` in `.github/forge.yml`, then ask again.",

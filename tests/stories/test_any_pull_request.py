@@ -90,8 +90,7 @@ async def test_who_may_ask_for_what(story_with_model: Story, model: ScriptedMode
     story.github.grant(repository, dave, "triage")
     before = len(model.calls)
     for who in (reader, dave, mallory, alice):
-        await who.comment(pull, EVERYTHING)
-        await story.settle()
+        await story.after(who.comment(pull, EVERYTHING))
     answers = listen(story, pull)
     refused = [re.findall("Refused: `/forge ([a-z]+)` needs the role write", each) for each in answers]
     unread = [re.findall("allowed this head of a fork yet, so `/forge ([a-z]+)`", each) for each in answers]
@@ -116,8 +115,7 @@ async def test_where_a_merge_may_not_be_pushed(story_with_model: Story, model: S
     head = pull.head_sha
     model.when(CONFLICT, RESOLVED)
     rules = story.github.protect(repository, "feature", ruleset=True, linear=True)
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge update"))
     assert hear(story, pull) == snapshot("""\
 It is only shown here, because GitHub did not take it on the branch: error: GH013: Repository rule violations found for refs/heads/feature. This branch must not contain merge commits. It takes 1 commit of main in, up to SHA: Round the total. Tests: Passed: 1 test.
 
@@ -142,8 +140,7 @@ index SHA..SHA 100644
 """)
     assert list_own_branches(repository) == []
     rules.linear, rules.signed, story.github.world.signs_commits = False, True, False
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge update"))
     assert hear(story, pull).startswith("#2 proposes it for `feature`, because GitHub did not take it on the branch")
     made = find_own(story, pull)
     assert repository.git.commit(made.head_sha).parents == [head, repository.git.branch("main")]
@@ -159,14 +156,12 @@ async def test_of_a_fork(story_with_model: Story, model: ScriptedModel) -> None:
     repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE}, fork=True)
     head = pull.head_sha
     ran = story.github.run_workflow(repository, head, "CI", {"test": ("failure", "E   assert 200 == 180\n")})
-    await alice.comment(pull, "/forge review")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge review"))
     model.when(CONFLICT, RESOLVED)
     model.when(ASKED, plan())
     model.when(TASK, WRITE, DONE)
     for words in ("/forge update", "/forge mend"):
-        await alice.comment(pull, words)
-        await story.settle()
+        await story.after(alice.comment(pull, words))
     merge, mended = listen(story, pull)[-2:]
     assert merge.startswith(
         "It is only shown here, because Forge does not write to forks. It takes 1 commit of main in"
@@ -208,8 +203,7 @@ async def test_what_git_and_people_merge(story_with_model: Story, model: Scripte
     repository, alice, pull = await open_pull(story, mine, theirs, shop=before)
     head = pull.head_sha
     asked = len(model.calls)
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge update"))
     assert hear(story, pull) == snapshot("""\
 Nothing was changed: the branch conflicts with `main`.
 
@@ -219,19 +213,15 @@ Nothing was changed: the branch conflicts with `main`.
 By hand: `git fetch origin main && git merge FETCH_HEAD`.\
 """)
     assert (len(model.calls), pull.head_sha) == (asked, head)
-    await alice.push(repository, "feature", {"uv.lock": "shop 3\n", "lib": Blob(b"3" * 40, "160000")})
-    await story.settle()
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.push(repository, "feature", {"uv.lock": "shop 3\n", "lib": Blob(b"3" * 40, "160000")}))
+    await story.after(alice.comment(pull, "/forge update"))
     assert hear(story, pull) == snapshot("""\
 SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. Tests: Passed: 1 test.\
 """)
     assert repository.git.read(pull.head_sha, "shop/tax.py") is None
     assert (repository.git.read(pull.head_sha, "shop/rates.py") or b"").decode().endswith("VAT = 19\n")
-    await alice.push(repository, "main", {".github/workflows/ci.yml": "on: push\njobs: {}\n"})
-    await story.settle()
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.push(repository, "main", {".github/workflows/ci.yml": "on: push\njobs: {}\n"}))
+    await story.after(alice.comment(pull, "/forge update"))
     assert hear(story, pull) == snapshot("""\
 Nothing was changed: what comes in of `main` changes workflows (`.github/workflows/ci.yml`), and GitHub takes none from this App, which has no permission `workflows`. An owner of the App gives it the permission `workflows` (read and write) in its settings, and whoever installed it accepts that; or somebody pushes it by hand. Then write `/forge update` again.
 
@@ -297,11 +287,9 @@ async def test_what_stops_it_in_the_middle(story_with_model: Story, model: Scrip
         story.github.grant(repository, dave, "write")
         model.when(CONFLICT, think).when(ASKED, think).when(TASK, WRITE, DONE)
         heard = len(story.answers(pull))
-        await dave.comment(pull, f"/forge {verb}")
-        await story.settle()
+        await story.after(dave.comment(pull, f"/forge {verb}"))
         told = listen(story, pull)[heard:]
-        await carol.comment(pull, "/forge unpause\n/forge level 1")
-        await story.settle()
+        await story.after(carol.comment(pull, "/forge unpause\n/forge level 1"))
         return "\n".join(told)
 
     paused = "Nothing was done: a person paused Forge in this repository."
@@ -332,12 +320,10 @@ async def test_a_budget_that_is_spent(tmp_path: Path) -> None:
         await story.settle()
         head, before = pull.head_sha, len(dear.calls)
         for verb in ("do give a discount", "mend", "update"):
-            await alice.comment(pull, f"/forge {verb}")
-            await story.settle()
+            await story.after(alice.comment(pull, f"/forge {verb}"))
             assert story.gates(pull) == ["cost_overrun"]
             story.clock.move(seconds=2)
-            await alice.comment(pull, "/forge reject cost_overrun no more")
-            await story.settle()
+            await story.after(alice.comment(pull, "/forge reject cost_overrun no more"))
             assert story.gates(pull) == []
         assert listen(story, pull) == snapshot(
             [
@@ -362,11 +348,9 @@ Give the instruction again to try anew.\
 """,
             ]
         )
-        await alice.push(repository, "main", {".github/forge.yml": "budgets: {day: 0.01}\n"})
-        await story.settle()
+        await story.after(alice.push(repository, "main", {".github/forge.yml": "budgets: {day: 0.01}\n"}))
         for verb in ("do give a discount", "describe", "walkthrough"):
-            await alice.comment(pull, f"/forge {verb}")
-            await story.settle()
+            await story.after(alice.comment(pull, f"/forge {verb}"))
         for told in listen(story, pull)[-3:]:
             assert "of the budget of this repository for today (UTC), 0.01 USD" in told
             assert "Wait until midnight UTC or raise `budgets.day` in `.github/forge.yml`." in told
@@ -383,8 +367,7 @@ async def test_more_threads_than_are_worked_off_at_once(story_with_model: Story,
     threads = [await reader.comment_on_line(pull, "NOTES.md", line, f"Who wrote {line}?") for line in range(1, 24)]
     await story.settle()
     model.when(ASKED, {"plan": None, "questions": ["What is wanted?"]})
-    await alice.comment(pull, "/forge address")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge address"))
     *_, began, ended = [each.body for each in story.answers(pull)]
     assert began.startswith("20 threads are worked off in this order")
     assert "3 threads are left for another `/forge address`." in began
@@ -395,8 +378,7 @@ async def test_more_threads_than_are_worked_off_at_once(story_with_model: Story,
         int(re.findall("> Who wrote ([0-9]+)[?]", call.content)[0]) for call in model.calls if ASKED in call.content
     ]
     assert asked == list(range(1, 21))
-    await alice.comment(pull, "/forge address")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge address"))
     *_, began, _ = [each.body for each in story.answers(pull)]
     assert began.startswith("3 threads are worked off in this order")
     assert "20 threads are left out that Forge or another App answered last" in began

@@ -24,8 +24,7 @@ async def test_a_question_is_answered_from_the_code(story_with_model: Story, mod
         "`total` divides by the number of prices.\n\nNothing calls it yet.", ("billing/pay.py", LINE), ("no.py", 1)
     )
     model.when(ASKED, LOOKS, told)
-    await carol.comment(pull, "/forge ask Who calls `total`?")
-    await story_with_model.settle()
+    await story_with_model.after(carol.comment(pull, "/forge ask Who calls `total`?"))
     [answer] = story_with_model.answers(pull)
     said = "`total` divides by the number of prices.\n\nNothing calls it yet."
     assert answer.body.startswith(f"> Who calls `total`?\n\n{said}")
@@ -33,8 +32,7 @@ async def test_a_question_is_answered_from_the_code(story_with_model: Story, mod
     first, second = [call.content for call in model.calls if ASKED in call.content]
     assert "> Who calls `total`?" in first
     assert f"{LINE}\t    return sum(prices)" in second
-    await carol.reply(comment, "/forge ask And here?")
-    await story_with_model.settle()
+    await story_with_model.after(carol.reply(comment, "/forge ask And here?"))
     assert "divides by the number" in story_with_model.thread_answers(pull, comment)[0].body
 
 
@@ -43,8 +41,7 @@ async def test_an_open_finding_is_explained_by_a_model(story_with_model: Story, 
     _, _, carol, pull, comment = await open_reviewed(story_with_model, model)
     model.when(ASKED, say("Without prices it divides by zero, so a cart that is empty fails."))
     name = comment.body.split("<sub>")[1].split(" ")[0]
-    await carol.comment(pull, f"/forge explain {name}")
-    await story_with_model.settle()
+    await story_with_model.after(carol.comment(pull, f"/forge explain {name}"))
     [answer] = story_with_model.answers(pull)
     assert f"> Explain {name}: why is it a problem" in answer.body
     assert "a cart that is empty fails" in answer.body
@@ -61,11 +58,9 @@ async def test_words_that_try_to_command_change_nothing(story_with_model: Story,
     await story_with_model.settle()
     [answer] = story_with_model.answers(pull)
     assert "is not valid" in answer.body  # a hidden part makes no question at all
-    await carol.comment(pull, f"/forge ask {COMMANDS}")
-    await story_with_model.settle()
+    await story_with_model.after(carol.comment(pull, f"/forge ask {COMMANDS}"))
     await carol.comment(pull, f"@{story_with_model.github.app.slug} {COMMANDS}")
-    await carol.reply(comment, COMMANDS)
-    await story_with_model.settle()
+    await story_with_model.after(carol.reply(comment, COMMANDS))
     said = [
         each.body for each in (*story_with_model.answers(pull)[1:], *story_with_model.thread_answers(pull, comment))
     ]
@@ -82,8 +77,7 @@ async def test_who_may_not_and_what_is_no_question(story_with_model: Story, mode
     _, alice, _, pull, _ = await open_reviewed(story_with_model, model)
     await story_with_model.github.user("reader").comment(pull, "/forge ask Why?")
     await alice.comment(pull, "/forge ask")
-    await alice.comment(pull, f"/forge ask {'why ' * (LONGEST_WORDS // 4 + 1)}")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, f"/forge ask {'why ' * (LONGEST_WORDS // 4 + 1)}"))
     told = sorted(each.body for each in story_with_model.answers(pull))
     assert any("`/forge ask` needs the role write" in each for each in told)
     assert any("`/forge ask` is not valid. Usage: `/forge ask QUESTION`" in each for each in told)
@@ -110,8 +104,7 @@ async def test_a_question_in_an_issue_is_answered_from_the_default_branch(
     assert "> Is `total` there at all?" in asked[0]
     assert "== what the pull request changes" not in asked[0]
     assert "There is no file billing/pay.py." in asked[1]
-    await carol.comment(issue, "/forge history\n/forge cost")
-    await story_with_model.settle()
+    await story_with_model.after(carol.comment(issue, "/forge history\n/forge cost"))
     shown = story_with_model.answers(issue)[-1].body
     assert "Nothing has run here yet." in shown
     assert shown.count("| Question | planning |") == 1  # what the two cost together
@@ -123,18 +116,14 @@ async def test_a_fork_needs_an_ok(story_with_model: Story, model: ScriptedModel)
     mallory = story_with_model.github.user("mallory")
     fork = await mallory.fork(repository)
     await mallory.push(fork, "feature", {"app.py": "X = 1\n"}, base="main")
-    pull = await mallory.open_pull_request(repository, "feature", head_repo=fork)
-    await story_with_model.settle()
-    await alice.comment(pull, "/forge ask What is X?")
-    await story_with_model.settle()
+    pull = await story_with_model.after(mallory.open_pull_request(repository, "feature", head_repo=fork))
+    await story_with_model.after(alice.comment(pull, "/forge ask What is X?"))
     assert "Nobody with the role write has allowed this head" in story_with_model.answers(pull)[-1].body
     assert model.calls == []
     story_with_model.clock.move(seconds=5)
-    await alice.comment(pull, "/forge review")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, "/forge review"))
     model.when(ASKED, say("It is 1.", ("app.py", 1)))
-    await alice.comment(pull, "/forge ask What is X?")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, "/forge ask What is X?"))
     assert "It is 1." in story_with_model.answers(pull)[-1].body
     story_with_model.pass_over(pull)
 
@@ -155,10 +144,8 @@ async def test_what_is_kept_from_models(story_with_model: Story, model: Scripted
 async def test_a_model_that_never_answers(story_with_model: Story, model: ScriptedModel) -> None:
     _, _, carol, pull, _ = await open_reviewed(story_with_model, model)
     model.when(ASKED, Says("Hm."))
-    await carol.comment(pull, "/forge ask Why?")
-    await story_with_model.settle()
+    await story_with_model.after(carol.comment(pull, "/forge ask Why?"))
     assert story_with_model.answers(pull)[0].body.startswith("> Why?\n\nNo answer: ")
     model.when(ASKED, Uses([("glob", {"pattern": "**"})]))
-    await carol.comment(pull, "/forge ask Why, then?")
-    await story_with_model.settle()
+    await story_with_model.after(carol.comment(pull, "/forge ask Why, then?"))
     assert "looked 8 times and gave no answer" in story_with_model.answers(pull)[-1].body

@@ -108,8 +108,7 @@ async def test_who_waits_goes_on_after_the_other_is_merged(story_with_model: Sto
     await story_with_model.settle()
     assert await state(story_with_model, other) == "waiting"
     [pull] = view_pull_requests(story_with_model, asked)
-    await asked.alice.mark_ready(pull)
-    await story_with_model.settle()
+    await story_with_model.after(asked.alice.mark_ready(pull))
     await asked.alice.merge(pull)
     story_with_model.clock.move(minutes=6)
     await until(story_with_model, other, "Pull request: done")

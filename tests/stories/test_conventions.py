@@ -60,8 +60,7 @@ async def _propose(
     story: Story, repository: Repository, alice: User, files: dict[str, str], base: str = "main"
 ) -> tuple[PullRequest, str]:
     sha = await alice.push(repository, "feature", {"billing/pay.py": PAY, **files}, base=base)
-    pull = await alice.open_pull_request(repository, "feature", title="Add totals", base=base)
-    await story.settle()
+    pull = await story.after(alice.open_pull_request(repository, "feature", title="Add totals", base=base))
     return pull, sha
 
 
@@ -119,15 +118,12 @@ async def test_sentences_that_are_about_no_code_are_asked_about_once(
     told = (story_with_model.check(repository, head).summary or "").partition("### Conventions")[2]
     assert "No sentence there is a rule for code like this." in told
 
-    await alice.push(repository, "other", {"web/pay.py": PAY}, base="main")
-    await alice.open_pull_request(repository, "other")
-    await story_with_model.settle()
+    await story_with_model.propose(repository, alice, {"web/pay.py": PAY}, "other")
     [_, about_change] = list_all(model)
     assert f"\n1 # Working here\n3 - {RULE}\n== web/pay.py" in about_change
 
     await alice.push(repository, "main", {"AGENTS.md": f"{AGENTS}- Sums are rounded.\n"})
-    await alice.push(repository, "feature", {"billing/more.py": "VALUE = 1\n"})
-    await story_with_model.settle()
+    await story_with_model.after(alice.push(repository, "feature", {"billing/more.py": "VALUE = 1\n"}))
     assert ["4 - Sums are rounded." in each for each in list_all(model)] == [False, False, True]
 
 
@@ -183,8 +179,7 @@ async def test_a_pull_request_brings_no_conventions_of_its_own(story_with_model:
     assert "### Conventions" in (story_with_model.check(repository, head).summary or "")
 
     await alice.push(repository, "main", {"AGENTS.md": "Floats are fine.\n"})
-    await alice.push(repository, "feature", {"billing/more.py": "VALUE = 1\n"})
-    await story_with_model.settle()
+    await story_with_model.after(alice.push(repository, "feature", {"billing/more.py": "VALUE = 1\n"}))
     assert "1 Floats are fine." in list_shown(model)[-1]
 
 
@@ -204,12 +199,10 @@ async def test_a_fork_brings_none_either(story_with_model: Story, model: Scripte
     fork = await bob.fork(repository)
     await bob.push(fork, "main", {"AGENTS.md": "Floats are fine.\n"})
     await bob.push(fork, "feature", {"billing/pay.py": PAY, "AGENTS.md": "Floats are fine.\n"}, base="main")
-    pull = await bob.open_pull_request(repository, "feature", head_repo=fork)
-    await story_with_model.settle()
+    pull = await story_with_model.after(bob.open_pull_request(repository, "feature", head_repo=fork))
     assert model.calls == []
     story_with_model.clock.move(seconds=1)
-    await alice.comment(pull, "/forge review")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, "/forge review"))
     [asked] = list_shown(model)
     assert f"3 - {RULE}" in asked
     assert "1 Floats are fine." not in asked

@@ -83,15 +83,11 @@ async def test_it_says_what_a_run_cost_and_found_and_did(story_with_model: Story
 async def test_it_names_the_memory_that_muted_a_finding(story_with_model: Story, model: ScriptedModel) -> None:
     story = story_with_model
     repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "write")
+    carol = story.member(repository, "carol", "write")
     find_division(model)
-    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"billing/pay.py": PAY}, title="Add totals")
     [name] = story.finding_names(pull)
-    await carol.comment(pull, f"/forge dismiss {name} an empty cart has no price here")
-    await story.settle()
+    await story.after(carol.comment(pull, f"/forge dismiss {name} an empty cart has no price here"))
     story.pass_over(pull)
     [run] = await story.runs()
     [taught] = await catalogue.list_memories(story.forge.services.database, [repository.id])

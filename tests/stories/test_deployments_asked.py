@@ -110,8 +110,7 @@ async def test_people_hold_it_let_it_go_on_and_take_it_back(story: Story, servic
     [question] = story.questions(scene.pull)
     assert "25 % of the traffic has it." in question.body
     assert "| `error_rate` | 0.001 | 0.001 |" in question.body  # though the step is not over
-    mallory = story.github.user("mallory")
-    story.github.grant(scene.repository, mallory, "read")
+    mallory = story.member(scene.repository, "mallory", "read")
     await scene.press(mallory, "go_on", after)
     assert (await scene.get_latest()).state is DeploymentState.holding
     assert "approved" in await scene.comment(scene.alice, "/forge deploy staging go-on")
@@ -147,9 +146,7 @@ async def test_what_cannot_be_deployed_says_why(story: Story, service: ToyServic
     sha = await scene.merge()
     told = await scene.comment(scene.carol, "/forge deploy canary")
     assert "has no environment `canary` under `deploy.environments`. It has `staging`, `production`." in told
-    await scene.alice.push(scene.repository, "open", {"app.py": CHANGED + "\n"}, base="main")
-    pull = await scene.alice.open_pull_request(scene.repository, "open")
-    await story.settle()
+    pull, _ = await story.propose(scene.repository, scene.alice, {"app.py": CHANGED + "\n"}, "open")
     assert "Merge this pull request first" in await scene.comment(scene.alice, "/forge deploy staging", on=pull)
     await scene.alice.close(pull)
     story.github.report_status(scene.repository, sha, "ci/build", "failure")
@@ -201,8 +198,7 @@ async def test_a_pause_stops_it_where_it_is_and_says_so(story: Story, service: T
     after = await scene.merge()
     await scene.comment(scene.alice, "/forge deploy staging")
     await scene.run_until(after, 25)
-    admin = story.github.user("root")
-    story.github.grant(scene.repository, admin, "admin")
+    admin = story.member(scene.repository, "root", "admin")
     await scene.comment(admin, "/forge pause")
     latest = await scene.get_latest()
     assert (latest.state, latest.percentage) == (DeploymentState.failed, 25)

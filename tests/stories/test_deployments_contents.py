@@ -137,13 +137,11 @@ async def test_what_was_merged_as_reviewed_goes_live(story: Story, service: ToyS
     """Also beside what came to the branch meanwhile, and with several commits."""
     scene = await _open(story, service)
     await scene.open_pull({"README.md": "# Shop\n\nWe sell things.\n"})
-    await scene.alice.push(scene.repository, scene.pull.head_ref, {"NEWS.md": "# News\n"})
-    await story.settle()
+    await story.after(scene.alice.push(scene.repository, scene.pull.head_ref, {"NEWS.md": "# News\n"}))
     await scene.carol.push(scene.repository, "main", {"app.py": "def price(amount):\n    return amount * 3\n"})
     await scene.was_deployed()
     scene.repository.merge_methods = {method}
-    after = await scene.carol.merge(scene.pull, method)
-    await story.settle()
+    after = await story.after(scene.carol.merge(scene.pull, method))
     story.clock.move(minutes=10)
     await story.settle()
     await scene.run_on()

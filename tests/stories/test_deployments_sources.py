@@ -118,8 +118,7 @@ async def test_a_pause_before_the_first_step_leaves_nothing_unknown(story: Story
     scene, _, after = await _begin(story, service, errors=0.6)
     await scene.run_on()
     assert (await scene.get_latest()).state is DeploymentState.holding
-    admin = story.github.user("root")
-    story.github.grant(scene.repository, admin, "admin")
+    admin = story.member(scene.repository, "root", "admin")
     await scene.comment(admin, "/forge pause")
     latest = await scene.get_latest()
     assert (latest.state, latest.detail) == (DeploymentState.stopped, "Forge was paused in this repository.")

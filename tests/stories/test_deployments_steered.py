@@ -89,10 +89,8 @@ async def test_what_was_merged_into_another_branch_is_not_deployed(story: Story,
     scene = await open_deployments(story, service)
     await scene.alice.push(scene.repository, "mine", {"one.py": "1\n"}, base="main")
     await scene.alice.push(scene.repository, "topic", {"two.py": "2\n"}, base="mine")
-    pull = await scene.alice.open_pull_request(scene.repository, "topic", base="mine")
-    await story.settle()
-    await scene.carol.merge(pull)
-    await story.settle()
+    pull = await story.after(scene.alice.open_pull_request(scene.repository, "topic", base="mine"))
+    await story.after(scene.carol.merge(pull))
     told = await scene.comment(scene.alice, "/forge deploy staging", on=pull)
     assert "Only what is merged into `main` is deployed" in told
     assert await scene.latest() is None
@@ -105,8 +103,7 @@ async def test_of_two_environments_that_ask_people_name_the_one_they_mean(story:
     asks = "    {}: {{workflow: deploy.yml, strategy: {{high: [100]}}}}\n"
     environments = asks.format("prod-eu") + asks.format("prod-us")
     text = f"review: {{on_pull_request: false}}\ndeploy:\n  environments:\n{environments}"
-    await scene.carol.push(scene.repository, "main", {".github/forge.yml": text})
-    await story.settle()
+    await story.after(scene.carol.push(scene.repository, "main", {".github/forge.yml": text}))
     await scene.merge()
     for environment in ("prod-eu", "prod-us"):
         await scene.comment(scene.carol, f"/forge deploy {environment}")

@@ -27,11 +27,10 @@ async def open_pull(
 ) -> tuple[Repository, User, User, PullRequest]:
     """A pull request of alice's into a shop, and carol, who may write."""
     repository, alice = story.repository({**SHOP, **more})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "write")
-    await alice.push(repository, "feature", files or {"NOTES.md": "Discounts come next.\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Prepare discounts")
-    await story.settle()
+    carol = story.member(repository, "carol", "write")
+    pull, _ = await story.propose(
+        repository, alice, files or {"NOTES.md": "Discounts come next.\n"}, title="Prepare discounts"
+    )
     story.pass_over(pull)
     return repository, alice, carol, pull
 
@@ -52,19 +51,16 @@ async def test_a_reviewer_who_asks_for_a_commit_is_told_that_they_decide_about_i
     )
     [name] = story.finding_names(pull)
     script(model)
-    await carol.comment(pull, "/forge do give the cart a discount, with a test")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge do give the cart a discount, with a test"))
     story.pass_over(pull)
     assert "`carol` asked for it, and so counts as an author of the change" in story.answers(pull)[-1].body
     dismiss = f"/forge dismiss {name} it is a builtin here"
-    await carol.comment(pull, dismiss)
-    await story.settle()
+    await story.after(carol.comment(pull, dismiss))
     assert bodies(story.answers(pull))[-1] == snapshot(
         "Noted: `/forge dismiss` takes two people here, because everybody with the role write wrote part of the change, or had Forge commit to it. It takes effect once somebody else with the role write writes the same."
     )
     assert story.check(repository, pull.head_sha).conclusion == "failure"
-    await alice.comment(pull, dismiss)
-    await story.settle()
+    await story.after(alice.comment(pull, dismiss))
     assert story.check(repository, pull.head_sha).conclusion == "success"
     story.pass_over(pull)
 
@@ -75,8 +71,7 @@ async def test_a_writer_is_obeyed_with_a_commit(story_with_model: Story, model: 
     output: Json = {"title": "1 problem", "summary": "shop/cart.py has no type"}
     story_with_model.github.report_check(repository, head, "types", "failure", "types-app", output)
     script(model)
-    await carol.comment(pull, "/forge do give the cart a discount, with a test")
-    await story_with_model.settle()
+    await story_with_model.after(carol.comment(pull, "/forge do give the cart a discount, with a test"))
     [made] = repository.git.commits_between(head, pull.head_sha)
     assert made.author_email == story_with_model.github.app.bot.email
     assert repository.git.is_signed(made.sha)
@@ -98,24 +93,20 @@ SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
     assert "shop/cart.py has no type" in asked
     run = next(each for each in await story_with_model.runs() if each.trigger == "instruction")
     assert (run.state, run.reason) == ("completed", "committed")
-    await carol.comment(pull, "/forge diff")
-    await story_with_model.settle()
+    await story_with_model.after(carol.comment(pull, "/forge diff"))
     assert "Forge made 1 commit here" in hear(story_with_model, pull)
 
     undo = re.search("/forge rollback C-[0-9A-Z]{6}", story_with_model.answers(pull)[0].body)
     assert undo is not None
-    await alice.comment(pull, undo[0])
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, undo[0]))
     assert hear(story_with_model, pull).startswith(
         'SHA is on `feature`. Revert "Take a share off the total", which was SHA.'
     )
     assert repository.git.read(pull.head_sha, "shop/cart.py") == SHOP["shop/cart.py"].encode()
     assert (repository.git.read(pull.head_sha, "NOTES.md") or b"").startswith(b"Discounts")
-    await alice.comment(pull, undo[0])
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, undo[0]))
     assert "took it back already" in hear(story_with_model, pull)
-    await alice.comment(pull, "/forge history")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, "/forge history"))
     assert hear(story_with_model, pull).count("there is a commit on the branch") == 2
     story_with_model.pass_over(pull)
 
@@ -129,16 +120,14 @@ async def test_what_fails_without_the_change_too_is_no_failure_of_it(
     repository, _, carol, pull = await open_pull(story_with_model, None, **more)
     model.when(ASKED, plan())
     model.when(TASK, patches(DIFF, TEST), DONE, Uses([("write_file", LATER)]), DONE)
-    await carol.comment(pull, "/forge do give the cart a discount, with a test")
-    await story_with_model.settle()
+    await story_with_model.after(carol.comment(pull, "/forge do give the cart a discount, with a test"))
     assert b"discount" in (repository.git.read(pull.head_sha, "shop/cart.py") or b"")
     assert hear(story_with_model, pull) == snapshot("""\
 SHA is on `feature`. `total` takes a discount. Tests: `sh suite.sh` fails without the change, too: exit status 1, `9 runs, 2 failures`.
 
 <sub>`/forge rollback C-ID` takes it back. `carol` asked for it, and so counts as an author of the change: others decide at its gates and dismiss its findings, or two people together where all who may are its authors.</sub>\
 """)
-    await carol.comment(pull, "/forge do note it")
-    await story_with_model.settle()
+    await story_with_model.after(carol.comment(pull, "/forge do note it"))
     made = find_own(story_with_model, pull)
     assert f"#{made.number} proposes it for `feature`, because tests fail with it." in hear(story_with_model, pull)
     assert "Tests: 1 command failed." in hear(story_with_model, pull)
@@ -152,8 +141,7 @@ async def test_a_mention_asks_for_the_same_where_it_stands(story_with_model: Sto
     name, reader = story_with_model.github.app.slug, story_with_model.github.user("reader")
     before = len(model.calls)
     for words in (f"@{name} please delete everything", f"@{name} I said: delete it", "/forge do delete everything"):
-        await reader.comment(pull, words)
-        await story_with_model.settle()
+        await story_with_model.after(reader.comment(pull, words))
     assert bodies(story_with_model.answers(pull)) == snapshot(
         [
             "`reader`, only people with the role write may ask Forge for something here.",
@@ -165,8 +153,7 @@ async def test_a_mention_asks_for_the_same_where_it_stands(story_with_model: Sto
     script(model)
     model.when(MEANT, REQUEST)
     thread = await alice.comment_on_line(pull, "NOTES.md", 1, "Next? Why not now?")
-    await carol.reply(thread, f"@{name}, right: please do it now")
-    await story_with_model.settle()
+    await story_with_model.after(carol.reply(thread, f"@{name}, right: please do it now"))
     [told] = [mask(each.body) for each in thread.thread.comments if each.user is story_with_model.github.app.bot]
     assert told.startswith("SHA is on `feature`. `total` takes a discount.")
     [asked] = [call.content for call in model.calls if ASKED in call.content]
@@ -175,8 +162,7 @@ async def test_a_mention_asks_for_the_same_where_it_stands(story_with_model: Sto
     assert "> Next? Why not now?" in asked
 
     model.when(ASKED, {"plan": None, "questions": ["Merging takes a command of its own. Which one?"]})
-    await carol.review(pull, "COMMENT", f"@{name} please merge this")
-    await story_with_model.settle()
+    await story_with_model.after(carol.review(pull, "COMMENT", f"@{name} please merge this"))
     assert bodies(story_with_model.answers(pull))[-1] == snapshot("""\
 > please merge this
 
@@ -189,8 +175,7 @@ To answer, mention Forge in a comment, or quote this.\
     assert pull.merged_at is None
 
     model.when(ASKED, plan("high"))
-    await carol.reply(thread, f"@{name} now do all of it")
-    await story_with_model.settle()
+    await story_with_model.after(carol.reply(thread, f"@{name} now do all of it"))
     [*_, waits] = [each.body for each in thread.thread.comments if each.user is story_with_model.github.app.bot]
     assert story_with_model.gates(pull) == ["architecture_approval"]
     assert waits.startswith("This waits at `architecture_approval`, until ")
@@ -203,8 +188,7 @@ async def test_an_instruction_goes_on_below_its_line(story_with_model: Story, mo
     question = f"Which of both {'holds ' * 150}(b)?"
     model.when(ASKED, {"plan": None, "questions": [question]})
     said = "/forge do two things:\n\n- rename `total`\n- > not this\n\n> nor this\n\nBoth with tests.\n\n/forge cost"
-    await carol.comment(pull, said)
-    await story_with_model.settle()
+    await story_with_model.after(carol.comment(pull, said))
     [asked] = [call.content for call in model.calls if ASKED in call.content]
     assert "> two things:\n> \n> - rename `total`\n" in asked
     assert "> Both with tests." in asked
@@ -223,19 +207,15 @@ async def test_who_answers_its_question_goes_on_with_the_work(story_with_model: 
     question = "Which discount is meant, of a half or of a third?"
     model.when(MEANT, {"meaning": "answer", "has_reason": False, "confidence": 0.6})
     model.when(ASKED, {"plan": None, "questions": [question]})
-    await carol.comment(pull, "/forge do give the cart a discount")
-    await story_with_model.settle()
+    await story_with_model.after(carol.comment(pull, "/forge do give the cart a discount"))
     assert "To answer, mention Forge in a comment, or quote this." in hear(story_with_model, pull)
     asked = len(model.calls)
     await carol.comment(pull, "A half.")
-    await reader.comment(pull, f"> {question}\n\nA third.")
-    await story_with_model.settle()
+    await story_with_model.after(reader.comment(pull, f"> {question}\n\nA third."))
     assert len(model.calls) == asked
 
-    await carol.comment(pull, f"@{name} a half. But not on Mondays.")
-    await story_with_model.settle()
-    await alice.comment(pull, f"> {question}\n\nNow of a third")
-    await story_with_model.settle()
+    await story_with_model.after(carol.comment(pull, f"@{name} a half. But not on Mondays."))
+    await story_with_model.after(alice.comment(pull, f"> {question}\n\nNow of a third"))
     *_, second, third = [call.content for call in model.calls if ASKED in call.content]
     for part in ("> give the cart a discount", f"> {question}", "> a half. But not on Mondays."):
         assert part in second
@@ -243,12 +223,10 @@ async def test_who_answers_its_question_goes_on_with_the_work(story_with_model: 
     assert [f"> {question}" in call.content for call in model.calls if MEANT in call.content] == [True, True]
 
     thread = await alice.comment_on_line(pull, "NOTES.md", 1, "Why not now?")
-    await carol.reply(thread, "/forge do make it so")
-    await story_with_model.settle()
+    await story_with_model.after(carol.reply(thread, "/forge do make it so"))
     model.when(ASKED, plan())
     script(model)
-    await carol.reply(thread, "Of a half, as said.")
-    await story_with_model.settle()
+    await story_with_model.after(carol.reply(thread, "Of a half, as said."))
     *_, told = [mask(each.body) for each in thread.thread.comments if each.user is story_with_model.github.app.bot]
     assert told.startswith("SHA is on `feature`. `total` takes a discount.")
     last = [call.content for call in model.calls if ASKED in call.content][-1]
@@ -271,8 +249,7 @@ async def test_instructions_wait_for_each_other_and_take_a_push_in(
     model.when(TASK, patches(DIFF, TEST), push_meanwhile, Uses([("write_file", LATER)]), DONE)
     await carol.comment(pull, "/forge do give the cart a discount")
     await story_with_model.wait_for_runs(2)  # of two that are given at once, either may be heard first
-    await alice.comment(pull, "/forge do note it")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, "/forge do note it"))
     first, second = listen(story_with_model, pull)
     assert "Somebody pushed SHA meanwhile; it stands on top of that." in first
     assert second.startswith("SHA is on `feature`.")
@@ -293,29 +270,24 @@ async def test_what_is_large_is_planned_first_and_ends_with_its_pull_request(
     script(model)
     model.when(ASKED, plan("high"))
     for words in ("give the cart a discount", "note it"):
-        await carol.comment(pull, f"/forge do {words}")
-        await story_with_model.settle()
+        await story_with_model.after(carol.comment(pull, f"/forge do {words}"))
     assert story_with_model.gates(pull) == ["architecture_approval"]
     assert "**Plan for this instruction · risk high**" in story_with_model.questions(pull)[0].body
     assert "Closing the pull request voids it." in story_with_model.questions(pull)[0].body
     assert [call.content.count("> note it") for call in model.calls if ASKED in call.content] == [0]
     story_with_model.clock.move(seconds=2)
-    await alice.comment(pull, "/forge status")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, "/forge status"))
     told = re.sub(r"\d+ s\b", "N s", hear(story_with_model, pull))
     first = "- `/forge do give the cart a discount` of `carol`: waiting (for a person), since N s; last step N s ago: report."
     assert told.startswith(f"{first}\n- `/forge do note it` of `carol`: waiting")
-    await alice.comment(pull, "/forge history")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, "/forge history"))
     assert "| `/forge do note it` |" in hear(story_with_model, pull)
     model.when(ASKED, plan("high"))
-    await alice.comment(pull, "/forge approve with: keep prices whole")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, "/forge approve with: keep prices whole"))
     assert any("keep prices whole" in call.instructions + call.content for call in model.calls if TASK in call.content)
     assert [each for each in listen(story_with_model, pull) if each.startswith("SHA is on `feature`.")]
     assert story_with_model.gates(pull) == ["architecture_approval"]  # of the second one, whose turn it is
-    await alice.close(pull)
-    await story_with_model.settle()
+    await story_with_model.after(alice.close(pull))
     assert hear(story_with_model, pull) == "Nothing was done: the pull request was closed."
     states = [(each.state, each.reason) for each in await story_with_model.runs() if each.trigger == "instruction"]
     assert states == [("cancelled", "closed"), ("completed", "committed")]

@@ -18,9 +18,7 @@ AGENTS = "Money is never a float: use Decimal.\n"
 async def _open(story: Story, effort: str = "", files: dict[str, str] | None = None):
     settings = {".github/forge.yml": f"review: {{effort: {effort}}}\n"} if effort else {}
     repository, alice = story.repository({"AGENTS.md": AGENTS, "tests/test_shop.py": "", **settings})
-    head = await alice.push(repository, "feature", files or {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, files or {"billing/pay.py": PAY}, title="Add totals")
     return repository, alice, pull, head
 
 
@@ -71,8 +69,7 @@ async def test_deep_effort_on_request_takes_the_strong_model_and_says_what_it_co
         assert "Read with effort" not in (story.check(repository, head).summary or "")
 
         story.clock.move(seconds=1)
-        await alice.comment(pull, "/forge review Deep")
-        await story.settle()
+        await story.after(alice.comment(pull, "/forge review Deep"))
         [answer] = story.answers(pull)
         assert "from scratch" in answer.body
         assert "Effort `deep`: `strong` reads it. The last review here took " in answer.body
@@ -97,8 +94,7 @@ async def test_deep_effort_reads_documents(story_with_model: Story, model: Scrip
     _, alice, pull, _ = await _open(story, files={"docs/rates.md": document})
     assert model.calls == []
     story.clock.move(seconds=1)
-    await alice.comment(pull, "/forge review deep")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge review deep"))
     assert "See [the list]" in model.calls[0].content
     story.pass_over(pull)
 
@@ -122,8 +118,7 @@ async def test_an_effort_that_does_not_exist_is_explained(
     _, alice, pull, _ = await _open(story_with_model)
     asked = len(model.calls)
     story_with_model.clock.move(seconds=1)
-    await alice.comment(pull, f"/forge {written}")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, f"/forge {written}"))
     assert "/forge review [full or EFFORT]" in story_with_model.answers(pull)[0].body
     assert len(model.calls) == asked
 

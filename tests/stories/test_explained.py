@@ -14,10 +14,8 @@ BROKEN = "def total(prices):\n    return 0\n"
 async def ask_for_tests(story: Story, configured: str = "") -> tuple[PullRequest, CheckRun]:
     repository, alice = story.repository({**SHOP, ".github/forge.yml": configured} if configured else SHOP)
     await alice.push(repository, "work", {"shop/cart.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Simplify")
-    await story.settle()
-    await alice.comment(pull, "/forge test")
-    await story.settle()
+    pull = await story.after(alice.open_pull_request(repository, "work", "main", title="Simplify"))
+    await story.after(alice.comment(pull, "/forge test"))
     story.pass_over(pull)
     [check] = story.github.check_runs(repository, pull.head_sha, "Forge / test")
     return pull, check

@@ -63,8 +63,7 @@ async def test_an_error_is_traced_to_its_change_and_its_correction_is_learned(
     pull = await scene.alice.open_pull_request(scene.repository, "correction", body=f"Fixes #{issue.number}")
     scene.pulls.append(pull)
     await story.settle()
-    await scene.carol.merge(pull)
-    await story.settle()
+    await story.after(scene.carol.merge(pull))
     assert issue.state == "closed"
     database = story.forge.services.database
     [memory] = await memories.list_live(database, scene.repository.id)

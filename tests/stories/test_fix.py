@@ -159,8 +159,7 @@ async def test_a_finding_that_is_wrong_or_left(story_with_model: Story, model: S
     left: dict[str, JsonValue] = {"summary": "Nothing.", "is_done": False, "not_done": "Ask @team: 0 or an error?"}
     model.when(ASKED, {"summary": "Nobody calls it without prices.", "is_done": True}, left)
     for _ in range(2):
-        await carol.reply(comment, "/forge fix")
-        await story.settle()
+        await story.after(carol.reply(comment, "/forge fix"))
     assert bodies(story.thread_answers(pull, comment)) == snapshot(
         [
             "Nothing was changed: Nobody calls it without prices.",
@@ -175,8 +174,7 @@ async def test_a_fix_that_obeys_the_code_does_nothing_else(story_with_model: Sto
     story = story_with_model
     repository, _, carol, pull, comment = await open_reviewed(story, model)
     model.when(ASKED, ONE_LINE, {"summary": OBEYS, "is_done": True})
-    await carol.reply(comment, "/forge fix")
-    await story.settle()
+    await story.after(carol.reply(comment, "/forge fix"))
     [reply] = story.thread_answers(pull, comment)
     assert list_acting(reply.body) == []
     assert sorted(repository.git.refs()) == ["refs/heads/feature", "refs/heads/main"]
@@ -189,8 +187,7 @@ async def test_who_may_not_and_what_is_wrong(story_with_model: Story, model: Scr
     reader = story.github.user("reader")
     before = len(model.calls)
     for who, words in ((reader, "/forge fix"), (carol, "/forge fix it please"), (carol, "/forge fix F-AAAAAA")):
-        await who.reply(comment, words)
-        await story.settle()
+        await story.after(who.reply(comment, words))
     told = [each.body for each in story.thread_answers(pull, comment)]
     assert "needs the role write" in told[0]
     assert "is not valid. Usage: `/forge fix F-ID or all`" in told[1]
@@ -203,18 +200,14 @@ async def test_people_decide_about_a_protected_file(story_with_model: Story, mod
     story = story_with_model
     find_division(model)
     repository, alice, carol = await at_level(story, 1, "paths: {protected: [billing/**]}\n")
-    head = await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"billing/pay.py": PAY})
     story.pass_over(pull)
     [comment] = story.comments(pull)
     model.when(ASKED, ONE_LINE, FIXED)
-    await alice.reply(comment, "/forge fix")
-    await story.settle()
+    await story.after(alice.reply(comment, "/forge fix"))
     for gate in ("architecture_approval", "protected_paths"):
         story.clock.move(seconds=2)
-        await carol.comment(pull, f"/forge approve {gate}")
-        await story.settle()
+        await story.after(carol.comment(pull, f"/forge approve {gate}"))
     made = find_own(story, pull)
     assert (made.base_ref, pull.head_sha) == ("feature", head)
     assert mask(story.thread_answers(pull, comment)[-1].body) == snapshot(
@@ -231,13 +224,11 @@ async def test_what_was_mended_beside_its_line_is_not_fixed_again(
     story = story_with_model
     repository, alice, carol, pull, comment = await open_reviewed(story, model, "warning")
     guarded = PAY.replace(WRONG, f"    if not prices:\n        return 0\n{WRONG}")
-    head = await alice.push(repository, "feature", {"billing/pay.py": guarded})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"billing/pay.py": guarded}))
     assert story.check(repository, head).title != "Approved: no findings"
     [name] = story.finding_names(pull)
     model.when(ASKED, {"summary": "An empty list gives 0 already.", "is_done": True, "gone": [name]})
-    await carol.reply(comment, "/forge fix")
-    await story.settle()
+    await story.after(carol.reply(comment, "/forge fix"))
     assert pull.head_sha == head
     assert bodies(story.thread_answers(pull, comment)) == snapshot(
         ["Done already: `SHA` does not have it any more. An empty list gives 0 already."]
@@ -255,12 +246,10 @@ async def test_what_blocks_is_not_lifted_by_the_word_of_an_agent(
     story = story_with_model
     repository, alice, carol, pull, comment = await open_reviewed(story, model)
     text = "It is mended.\n" if path == "README.md" else f"# It is mended.\n{PAY}"
-    head = await alice.push(repository, "feature", {path: text})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {path: text}))
     [name] = story.finding_names(pull)
     model.when(ASKED, {"summary": "An empty list gives 0 already.", "is_done": True, "gone": [name]})
-    await carol.reply(comment, "/forge fix")
-    await story.settle()
+    await story.after(carol.reply(comment, "/forge fix"))
     assert pull.head_sha == head
     [reply] = story.thread_answers(pull, comment)
     assert ("a review looks for itself: `/forge review full`" in reply.body) is (path != "README.md")

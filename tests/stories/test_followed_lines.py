@@ -17,13 +17,11 @@ async def test_an_edited_line_keeps_its_finding(story_with_model: Story, model: 
     """Also through further pushes, after which the model is shown the line as it is by then."""
     repository, alice, _, pull, _ = await open_reviewed(story_with_model, model)
     edited = PAY.replace(WRONG, f"    # the mean\n{WRONG.replace('len(prices)', 'max(len(prices), 0)')}")
-    head = await alice.push(repository, "feature", {"billing/pay.py": edited})
-    await story_with_model.settle()
+    head = await story_with_model.after(alice.push(repository, "feature", {"billing/pay.py": edited}))
     assert find_places(story_with_model, repository, head) == {f"billing/pay.py:{LINE + 1}"}
 
     again = f"TOP = 1\n{edited.replace('max(len(prices), 0)', 'max(0, len(prices))')}"
-    head = await alice.push(repository, "feature", {"billing/pay.py": again})
-    await story_with_model.settle()
+    head = await story_with_model.after(alice.push(repository, "feature", {"billing/pay.py": again}))
     now = model.calls[-1].content.split("== earlier finding")[1].split("Now billing/pay.py:")[1]
     assert f"{LINE + 2}+    return sum(prices) / max(0, len(prices))" in now
     assert find_places(story_with_model, repository, head) == {f"billing/pay.py:{LINE + 2}"}
@@ -45,15 +43,16 @@ async def test_code_that_moves_to_another_file_takes_its_finding_along(
     """What comes in its place is another function, and innocent."""
     repository, alice, _, pull, _ = await open_reviewed(story_with_model, model)
     other = PAY.replace(WRONG, "    return sum(prices)")
-    head = await alice.push(
-        repository,
-        "feature",
-        {
-            "billing/pay.py": other,
-            "billing/mean.py": f"TOP = 1\n\n\ndef mean(prices: list[float]) -> float:\n{WRONG}\n",
-        },
+    head = await story_with_model.after(
+        alice.push(
+            repository,
+            "feature",
+            {
+                "billing/pay.py": other,
+                "billing/mean.py": f"TOP = 1\n\n\ndef mean(prices: list[float]) -> float:\n{WRONG}\n",
+            },
+        )
     )
-    await story_with_model.settle()
     assert find_places(story_with_model, repository, head) == {"billing/mean.py:5"}
     now = model.calls[-1].content.split("== earlier finding")[1]
     assert "Now billing/mean.py:" in now

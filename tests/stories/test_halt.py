@@ -28,9 +28,7 @@ def count_writes(story: Story) -> int:
 
 async def _open_pull_request(story: Story) -> tuple[Repository, PullRequest, str]:
     repository, alice = story.repository(SHOP)
-    head = await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"billing/pay.py": PAY}, title="Add totals")
     return repository, pull, head
 
 
@@ -72,18 +70,14 @@ async def test_a_run_at_work_stops_before_its_next_write(story_with_model: Story
 
 async def test_a_decision_counts_while_forge_is_halted(story: Story) -> None:
     repository, alice = story.repository({"README.md": "# Shop\n", ".github/workflows/ci.yml": WORKFLOW})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
+    carol = story.member(repository, "carol", "maintain")
     changed = WORKFLOW.replace("make", "make test")
-    head = await alice.push(repository, "feature", {".github/workflows/ci.yml": changed}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {".github/workflows/ci.yml": changed})
 
     await intervention.halt(story.forge.settings, "lunch")
     story.clock.move(seconds=5)
     before = count_writes(story)
-    await carol.comment(pull, "/forge approve")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge approve"))
     story.clock.move(hours=25)  # the gate's own time is over: it was answered before
     await story.settle()
     assert count_writes(story) == before
@@ -102,9 +96,7 @@ async def test_a_halt_outlives_the_process(backend: Backend, tmp_path: Path) -> 
         async with run_forge(github, clock, url, tmp_path, models=none) as story:
             await intervention.halt(story.forge.settings, "")
             repository, alice = story.repository({"app.py": "print()\n"})
-            head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
-            await alice.open_pull_request(repository, "feature")
-            await story.settle()
+            _, head = await story.propose(repository, alice, {"app.py": "print(1)\n"})
         async with run_forge(github, clock, url, tmp_path, models=none) as story:
             await story.settle()
             assert github.check_runs(repository, head) == []

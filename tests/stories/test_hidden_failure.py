@@ -37,11 +37,9 @@ async def _propose(story: Story, settings: str = "") -> tuple[PullRequest, User,
     """A pull request of alice; carol maintains."""
     configured = {".github/forge.yml": settings} if settings else {}
     repository, alice = story.repository({"shop.py": CODE, "test_shop.py": TEST, **configured})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
+    carol = story.member(repository, "carol", "maintain")
     await alice.push(repository, "work", {"shop.py": HIDDEN}, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
-    await story.settle()
+    pull = await story.after(alice.open_pull_request(repository, "work", "main", title="Tidy up"))
     return pull, alice, carol
 
 

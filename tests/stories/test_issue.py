@@ -43,11 +43,9 @@ async def test_a_label_asks_for_it_too(story_with_model: Story, model: ScriptedM
     asked = await open_issue(story_with_model)
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
-    await asked.alice.label(asked.issue, "bug")
-    await story_with_model.settle()
+    await story_with_model.after(asked.alice.label(asked.issue, "bug"))
     assert not await story_with_model.runs()
-    await asked.alice.label(asked.issue, "Forge")
-    await story_with_model.settle()
+    await story_with_model.after(asked.alice.label(asked.issue, "Forge"))
     assert first_lines(story_with_model.answers(asked.issue)) == snapshot(
         ["**Forge opened a pull request for this issue**"]
     )
@@ -56,10 +54,8 @@ async def test_a_label_asks_for_it_too(story_with_model: Story, model: ScriptedM
 
 async def test_a_label_of_who_may_not_write_asks_for_nothing(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model)
-    triager = story_with_model.github.user("tom")
-    story_with_model.github.grant(asked.repository, triager, "triage")
-    await triager.label(asked.issue, "forge")
-    await story_with_model.settle()
+    triager = story_with_model.member(asked.repository, "tom", "triage")
+    await story_with_model.after(triager.label(asked.issue, "forge"))
     assert not await story_with_model.runs()
     assert not model.calls
 

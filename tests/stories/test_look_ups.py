@@ -117,8 +117,7 @@ async def test_a_model_that_never_stops_asking_is_told_to_answer_and_asked_no_mo
     model.when(ASKED, answer_when_told)
     prove_caller(model)
     story_with_model.clock.move(seconds=5)
-    await alice.comment(pull, "/forge review full")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, "/forge review full"))
     assert len(model.calls) == 10  # what it asks for a second time it is told that it has, and what it says then counts
     assert "Not looked up: you have the answer already." in model.calls[8].content
     assert "plugins/loader.py (unchanged, looked up)" not in model.calls[9].content  # no tool showed it
@@ -151,8 +150,7 @@ async def test_a_budget_that_ends_between_look_ups_asks_a_person_and_goes_on_fro
         asked = len(dear.calls)
         assert 1 <= asked <= 2
         story.clock.move(seconds=5)
-        await alice.comment(pull, "/forge continue 20usd")
-        await story.settle()
+        await story.after(alice.comment(pull, "/forge continue 20usd"))
         assert "may use 20.00 USD more" in question.body
         assert len(dear.calls) == 4  # none of its turns is asked for again
         assert story.check(repository, head).conclusion == "failure"

@@ -27,16 +27,14 @@ Proposed = tuple[PullRequest, User]
 async def propose(story: Story, files: Mapping[str, str], changed: Mapping[str, str | None]) -> Proposed:
     repository, alice = story.repository(files)
     await alice.push(repository, "work", changed, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
-    await story.settle()
+    pull = await story.after(alice.open_pull_request(repository, "work", "main", title="Tidy up"))
     return pull, alice
 
 
 async def run_tests(story: Story, proposed: Proposed) -> CheckRun:
     """The check of ``/forge test`` on a pull request."""
     pull, alice = proposed
-    await alice.comment(pull, "/forge test")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge test"))
     story.pass_over(pull)
     return story.github.check_runs(pull.repository, pull.head_sha, "Forge / test")[-1]
 
@@ -171,8 +169,7 @@ async def test_a_base_is_measured_once(story: Story) -> None:
     pull, alice = await propose(story, build_reported(ALL), {"report.xml": FEWER})
     assert (await run_tests(story, (pull, alice))).conclusion == "action_required"
     await alice.push(pull.repository, "other", {"report.xml": None}, base="main")
-    other = await alice.open_pull_request(pull.repository, "other", "main", title="Measure nothing")
-    await story.settle()
+    other = await story.after(alice.open_pull_request(pull.repository, "other", "main", title="Measure nothing"))
     check = await run_tests(story, (other, alice))
     assert check.conclusion == "success"
     assert "- Not compared with the base: the tests of the base left a coverage report, those of this head none." in (

@@ -57,8 +57,7 @@ async def test_what_is_red_is_mended_and_looked_at_twice(story_with_model: Story
     await story.settle()
     model.when(ASKED, plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
-    await alice.comment(pull, "/forge mend")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge mend"))
     [told] = listen(story, pull)
     assert told == snapshot("""\
 Red here:
@@ -91,13 +90,11 @@ SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
     assert len(listen(story, pull)) == 1  # until all have ended
     model.when(ASKED, plan(summary="It is rounded."))
     model.when(TASK, Uses([("write_file", {"path": "shop/later.py", "content": "LATER = True\n"})]), DONE)
-    await alice.comment(pull, "/forge pause here")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge pause here"))
     story.github.advance_workflow(ran, {"test": ("failure", LOG)})
     await story.settle()
     assert pull.head_sha == second  # nobody asked for another attempt
-    await alice.comment(pull, "/forge unpause here")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge unpause here"))
     assert len(listen(story, pull)) == 3
     story.github.run_workflow(repository, second, "Lint", {"lint": ("success", "fine\n")})
     await story.settle()
@@ -136,8 +133,7 @@ async def test_checks_that_end_before_the_answer_does_are_told_in_it(
             hooks.url = there
 
     story.github.on_write(end_unheard)
-    await alice.comment(pull, "/forge mend")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge mend"))
     [told] = listen(story, pull)
     assert "run now" not in told
     assert told.partition("<!--")[0].rstrip().endswith("`types` passes now.")
@@ -149,8 +145,7 @@ async def test_what_is_not_of_the_change_is_left_alone(story_with_model: Story, 
     repository, alice, pull = await open_pull(story)
     before = len(model.calls)
     for who in (story.github.user("reader"), alice):
-        await who.comment(pull, "/forge mend")
-        await story.settle()
+        await story.after(who.comment(pull, "/forge mend"))
     assert listen(story, pull) == snapshot(
         [
             "Refused: `/forge mend` needs the role write; `reader` has read.",
@@ -162,8 +157,7 @@ async def test_what_is_not_of_the_change_is_left_alone(story_with_model: Story, 
     ran = story.github.run_workflow(repository, pull.head_sha, "CI", {"test": ("failure", "Connection reset\n")})
     await story.settle()
     model.when(ASKED, {"plan": None, "questions": ["The connection was reset. No file can change that."]})
-    await alice.comment(pull, "/forge mend")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge mend"))
     assert re.sub("(?s)To answer, .*", "", listen(story, pull)[-1]) == snapshot("""\
 Red here:
 
@@ -182,12 +176,10 @@ Nothing was changed yet:
     told: list[str] = []
     for answer in ("/forge reject it was chance", "/forge cancel"):
         model.when(ASKED, plan("high"))
-        await alice.comment(pull, "/forge mend")
-        await story.settle()
+        await story.after(alice.comment(pull, "/forge mend"))
         assert story.gates(pull) == ["architecture_approval"]
         story.clock.move(seconds=2)
-        await alice.comment(pull, answer)
-        await story.settle()
+        await story.after(alice.comment(pull, answer))
         told += [*bodies(story.questions(pull))[-1:], listen(story, pull)[-1]]
     assert "`/forge mend` starts a new one." in "".join(told)
     assert "`/forge mend` starts another one." in "".join(told)
@@ -201,11 +193,9 @@ async def test_an_answer_behind_the_command_goes_on(story_with_model: Story, mod
     story.github.report_check(repository, pull.head_sha, "types", "failure", "types-app", OUTPUT)
     await story.settle()
     model.when(ASKED, {"plan": None, "questions": ["Is the + 1 wanted?"]})
-    await alice.comment(pull, "/forge mend")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge mend"))
     assert listen(story, pull)[-1].count("or write `/forge mend ANSWER`") == 1
-    await alice.comment(pull, "/forge mend The + 1 is wanted:\n- today counts")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge mend The + 1 is wanted:\n- today counts"))
     asked = [call.content for call in model.calls if ASKED in call.content][-1]
     for part in ("== red check types", "> Is the + 1 wanted?", "> The + 1 is wanted:\n> - today counts"):
         assert part in asked
@@ -222,13 +212,10 @@ async def test_a_mention_runs_the_command_that_says_the_same(story_with_model: S
     named: Json = {"meaning": "request", "has_reason": False, "command": "mend"}
     model.when("== reply", named | {"confidence": 0.9}, named | {"confidence": 0.5})
     model.when(ASKED, {"plan": None, "questions": ["Is the + 1 wanted?"]})
-    await reader.comment(pull, f"@{name} make the build green")
-    await story.settle()
+    await story.after(reader.comment(pull, f"@{name} make the build green"))
     assert not [call for call in model.calls if "== reply" in call.content]
-    await alice.comment(pull, f"@{name} make the build green")
-    await story.settle()
-    await alice.comment(pull, f"@{name} mend what is odd")
-    await story.settle()
+    await story.after(alice.comment(pull, f"@{name} make the build green"))
+    await story.after(alice.comment(pull, f"@{name} mend what is odd"))
     first, second = [call.content for call in model.calls if ASKED in call.content]
     assert "Mend what makes the red checks fail" in first
     assert "Mend what makes the red checks fail" not in second
@@ -243,7 +230,6 @@ async def test_a_mention_has_the_change_described(story_with_model: Story, model
     _, alice, pull = await open_pull(story)
     named: Json = {"meaning": "request", "has_reason": False, "command": "describe", "confidence": 0.9}
     model.when("== reply", named)
-    await alice.comment(pull, f"@{story.github.app.slug} describe this")
-    await story.settle()
+    await story.after(alice.comment(pull, f"@{story.github.app.slug} describe this"))
     assert [told.split("\n\n")[0] for told in listen(story, pull)] == ["Taken as `/forge describe`."]
     story.pass_over(pull)

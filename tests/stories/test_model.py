@@ -19,9 +19,7 @@ from tests.world.model_findings import DIVISION, FILLER, LINE, PAY, claim, find_
 
 async def _open_pull_request(story: Story, author: str = "alice") -> tuple[Repository, User, PullRequest, str]:
     repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
-    head = await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"billing/pay.py": PAY}, title="Add totals")
     return repository, alice, pull, head
 
 
@@ -41,9 +39,7 @@ async def test_what_a_tool_calls_a_warning_blocks_where_the_model_says_who_meets
     model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": line}]})
     repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     pages = f"from jinja2 import Environment\n\n{line}\n"
-    head = await alice.push(repository, "feature", {"shop/pages.py": pages}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story_with_model.settle()
+    pull, head = await story_with_model.propose(repository, alice, {"shop/pages.py": pages})
     assert "shop/pages.py:3 ruff/S701 warning\n" in model.calls[0].content
     assert story_with_model.check(repository, head).conclusion == "failure"
     [comment] = story_with_model.comments(pull)
@@ -83,15 +79,11 @@ async def test_a_small_change_of_source_is_read_and_so_is_a_change_of_documents(
     story_with_model: Story, model: ScriptedModel
 ) -> None:
     repository, alice = story_with_model.repository({"app.py": "VALUE = 1\n", "README.md": "# Shop\n"})
-    head = await alice.push(repository, "words", {"README.md": "# Store\n"}, base="main")
-    await alice.open_pull_request(repository, "words")
-    await story_with_model.settle()
+    _, head = await story_with_model.propose(repository, alice, {"README.md": "# Store\n"}, "words")
     assert story_with_model.check(repository, head).conclusion == "success"
     assert ["# Store" in call.content for call in model.calls] == [True]
 
-    head = await alice.push(repository, "feature", {"app.py": "VALUE = 2\n"}, base="main")
-    await alice.open_pull_request(repository, "feature")
-    await story_with_model.settle()
+    _, head = await story_with_model.propose(repository, alice, {"app.py": "VALUE = 2\n"})
     assert story_with_model.check(repository, head).conclusion == "success"
     [_, call] = model.calls
     assert "VALUE = 2" in call.content
@@ -110,9 +102,7 @@ async def test_the_model_sees_who_calls_what_changed_and_no_other_of_the_name(
     }
     till = "def total(cart):\n    return sum(cart)\n"
     repository, alice = story_with_model.repository({**unchanged, "till.py": till})
-    await alice.push(repository, "feature", {"till.py": till.replace("cart)", "cart, rate)", 1)}, base="main")
-    await alice.open_pull_request(repository, "feature")
-    await story_with_model.settle()
+    await story_with_model.propose(repository, alice, {"till.py": till.replace("cart)", "cart, rate)", 1)})
     [call] = model.calls
     assert [line for line in call.content.split("\n") if "(unchanged" in line] == [
         "== shop/pay.py (unchanged, calls total, which changed)"
@@ -125,8 +115,7 @@ async def test_push_asks_only_about_what_is_new(story_with_model: Story, model: 
     repository, alice, pull, _ = await _open_pull_request(story_with_model)
     asked = len(model.calls)
     for number in range(3):
-        await alice.push(repository, "feature", {f"billing/more_{number}.py": FILLER})
-        await story_with_model.settle()
+        await story_with_model.after(alice.push(repository, "feature", {f"billing/more_{number}.py": FILLER}))
     assert len(story_with_model.comments(pull)) == 1
     assert all("len(prices)" not in call.content for call in model.calls[asked:])
 
@@ -134,9 +123,7 @@ async def test_push_asks_only_about_what_is_new(story_with_model: Story, model: 
 @pytest.mark.parametrize("pattern", ["billing/**", "{billing,secrets}/*.{py,key}", "billin[a-g]/*"])
 async def test_never_send(pattern: str, story_with_model: Story, model: ScriptedModel) -> None:
     repository, alice = story_with_model.repository({".github/forge.yml": f"review: {{never_send: ['{pattern}']}}\n"})
-    head = await alice.push(repository, "feature", {"billing/pay.py": PAY, "auth/x.py": FILLER}, base="main")
-    await alice.open_pull_request(repository, "feature")
-    await story_with_model.settle()
+    _, head = await story_with_model.propose(repository, alice, {"billing/pay.py": PAY, "auth/x.py": FILLER})
     assert all("len(prices)" not in call.content for call in model.calls)
     assert "billing/pay.py" in (story_with_model.check(repository, head).summary or "")
 
@@ -153,8 +140,7 @@ async def test_call_that_does_not_fit_the_budget_is_not_made(tmp_path: Path) -> 
         assert dear.calls == []
 
         story.clock.move(seconds=5)
-        await alice.comment(pull, "/forge accept")
-        await story.settle()
+        await story.after(alice.comment(pull, "/forge accept"))
         assert story.answers(pull) == []  # the question shows it
         assert "The model was not asked" in (story.check(repository, head).summary or "")
         assert story.gates(pull) == ["human_review"]
@@ -167,9 +153,7 @@ async def test_a_budget_that_runs_short_is_used_for_the_riskiest_files(tmp_path:
     async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
         repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
         files = {f"shop/part_{n}.py": FILLER * 8 for n in range(6)} | {"zone/auth/login.py": FILLER * 8}
-        head = await alice.push(repository, "feature", files, base="main")
-        pull = await alice.open_pull_request(repository, "feature")
-        await story.settle()
+        pull, head = await story.propose(repository, alice, files)
         check = story.check(repository, head)
         assert check.conclusion == "action_required"
         assert story.gates(pull) == ["human_review"]
@@ -180,8 +164,7 @@ async def test_a_budget_that_runs_short_is_used_for_the_riskiest_files(tmp_path:
         assert "zone/auth/login.py: no budget" not in (check.summary or "").replace("`", "")
 
         story.clock.move(seconds=5)
-        await alice.comment(pull, "/forge review full")
-        await story.settle()
+        await story.after(alice.comment(pull, "/forge review full"))
         assert story.gates(pull) == ["cost_overrun"]
         assert "from scratch" in story.answers(pull)[0].body
 
@@ -194,9 +177,7 @@ async def test_once_the_fallback_answered_it_reads_the_rest(tmp_path: Path) -> N
     async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
         repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
         files = {f"shop/part_{number}.py": FILLER * 8 for number in range(7)}
-        head = await alice.push(repository, "feature", files, base="main")
-        await alice.open_pull_request(repository, "feature")
-        await story.settle()
+        _, head = await story.propose(repository, alice, files)
         check = story.check(repository, head)
         assert check.conclusion == "success", check.summary
         told = (check.summary or "").replace("`", "").replace("\\", "")
@@ -217,15 +198,13 @@ async def test_a_file_whose_remarks_no_second_look_checked_is_not_approved(
     assert told in (story.check(repository, head).summary or "").replace("`", "")
     assert story.check(repository, head).conclusion == "action_required"
 
-    head = await alice.push(repository, "feature", {"note.md": "A note.\n"})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"note.md": "A note.\n"}))
     assert story.check(repository, head).conclusion == "action_required"
     assert (story.gates(pull), story.comments(pull)) == (["human_review"], [])
 
     proof = "    return sum(prices) / len(prices)"
     model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": proof}]})
-    head = await alice.push(repository, "feature", {"note.md": "Another note.\n"})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"note.md": "Another note.\n"}))
     assert story.check(repository, head).conclusion == "failure"
     assert [comment.line for comment in story.comments(pull)] == [LINE]
     assert story.gates(pull) == []
@@ -241,8 +220,7 @@ async def test_a_push_is_reviewed_for_what_it_changes(story_with_model: Story, m
     model.when("VALUE_7 = 70", {"findings": [late, near]})
     model.when("== candidates", {"verdicts": [{"number": n, "verdict": "proven", "quote": DIVISION} for n in (1, 2)]})
     pushed = PAY.replace("VALUE_7 = 7\n", "VALUE_7 = 70\n")
-    head = await alice.push(repository, "feature", {"billing/pay.py": pushed})
-    await story_with_model.settle()
+    head = await story_with_model.after(alice.push(repository, "feature", {"billing/pay.py": pushed}))
     check = story_with_model.check(repository, head)
     assert [comment.line for comment in story_with_model.comments(pull)] == [9]
     assert check.title == "Approved, with 1 finding"
@@ -262,8 +240,7 @@ async def test_what_came_too_late_is_said_on_request(story_with_model: Story, mo
     await alice.push(repository, "feature", {"billing/pay.py": PAY.replace("VALUE_7 = 7\n", "VALUE_7 = 70\n")})
     await story_with_model.settle()
     assert story_with_model.comments(pull) == []
-    await alice.comment(pull, "/forge review full")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, "/forge review full"))
     assert [comment.line for comment in story_with_model.comments(pull)] == [LINE]
     story_with_model.pass_over(pull)
 
@@ -275,15 +252,13 @@ async def test_what_the_change_does_is_told_of_the_newest_head(story_with_model:
 
     model.when("sum(prices)", {"summary": "Adds the total of an order.", "findings": []})
     total = PAY.replace(" / len(prices)", "")
-    head = await alice.push(repository, "feature", {"billing/pay.py": total})
-    await story_with_model.settle()
+    head = await story_with_model.after(alice.push(repository, "feature", {"billing/pay.py": total}))
     assert "== what the change did before the last push\n- Adds the mean of an order." in model.calls[-1].content
     told = story_with_model.check(repository, head).summary or ""
     assert "**What it does:** Adds the total of an order." in told
     assert "mean" not in told
 
-    head = await alice.push(repository, "feature", {"note.md": "A note.\n"})
-    await story_with_model.settle()
+    head = await story_with_model.after(alice.push(repository, "feature", {"note.md": "A note.\n"}))
     assert "**What it does:** Adds the total of an order." in (story_with_model.check(repository, head).summary or "")
 
     model.when("sum(prices)", Fails(400))
@@ -299,8 +274,7 @@ async def test_what_is_mended_beside_its_line_ends_as_well(story_with_model: Sto
     name = comment.body.split("<sub>")[1].split(" ")[0]
     model.when("len(prices)", {"findings": [], "earlier": [{"id": name, "gone": True}]})
     mended = PAY.replace("    return", "    if not prices:\n        return 0\n    return")
-    head = await alice.push(repository, "feature", {"billing/pay.py": mended})
-    await story_with_model.settle()
+    head = await story_with_model.after(alice.push(repository, "feature", {"billing/pay.py": mended}))
     assert comment.thread.resolved
     assert story_with_model.check(repository, head).conclusion == "success"
 
@@ -312,8 +286,7 @@ async def test_thread_of_the_model_stays_when_it_does_not_agree(story_with_model
     name = comment.body.split("<sub>")[1].split(" ")[0]
     model.when("max(len(prices), 0)", {"findings": [], "earlier": [{"id": name, "gone": False}]})
     changed = PAY.replace("len(prices)", "max(len(prices), 0)")
-    head = await alice.push(repository, "feature", {"billing/pay.py": changed})
-    await story_with_model.settle()
+    head = await story_with_model.after(alice.push(repository, "feature", {"billing/pay.py": changed}))
     assert not comment.thread.resolved
     assert story_with_model.check(repository, head).conclusion == "failure"
     assert len(story_with_model.comments(pull)) == 1

@@ -80,8 +80,7 @@ async def test_what_is_over_opens_no_issue_again(story: Story) -> None:
     monitoring, _ = await open_scene(story)
     await monitoring.report("alertmanager", alertmanager())
     issues = monitoring.issues()
-    carol = story.github.user("carol")
-    story.github.grant(monitoring.repository, carol, "maintain")
+    carol = story.member(monitoring.repository, "carol", "maintain")
     for issue in issues:
         await carol.close(issue)
     story.clock.move(days=2)

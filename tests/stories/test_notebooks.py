@@ -24,9 +24,7 @@ async def test_a_remark_on_a_cell_stands_on_its_line(story_with_model: Story, mo
     model.when(f"{LINE}+{code}", {"findings": [found]})
     model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": code}]})
     repository, alice = story_with_model.repository({PATH: BEFORE, "tests/test_shop.py": ""})
-    head = await alice.push(repository, "feature", {PATH: AFTER}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story_with_model.settle()
+    pull, head = await story_with_model.propose(repository, alice, {PATH: AFTER})
     [comment] = story_with_model.comments(pull)
     assert (comment.path, comment.line) == (PATH, LINE)
     assert "```suggestion" not in comment.body

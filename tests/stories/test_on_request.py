@@ -35,17 +35,14 @@ IMPORT = "from shop.cart import total\n\n\n"
 async def open_pull(story: Story, **files: str) -> tuple[Repository, User, PullRequest]:
     """A pull request that gives the shop's cart a discount, without a test."""
     repository, alice = story.repository({**SHOP, **files})
-    await alice.push(repository, "feature", {"shop/cart.py": CART}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Take a discount")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"shop/cart.py": CART}, title="Take a discount")
     story.pass_over(pull)
     return repository, alice, pull
 
 
 async def ask(story: Story, who: User, pull: PullRequest, words: str) -> str:
     """Forge's answer."""
-    await who.comment(pull, words)
-    await story.settle()
+    await story.after(who.comment(pull, words))
     return bodies(story.answers(pull))[-1]
 
 
@@ -66,8 +63,7 @@ async def test_the_entry_goes_into_the_changelog_as_it_is_kept(story_with_model:
     story.clock.move(seconds=2)
 
     head = "# Changes\n\n## Unreleased\n\n- Carts have totals.\n"
-    await alice.push(repository, "feature", {"CHANGELOG.md": head})
-    await story.settle()
+    await story.after(alice.push(repository, "feature", {"CHANGELOG.md": head}))
     written = head + "- `total` takes a discount.\n"
     model.when(ASKED, plan())
     model.when(
@@ -87,8 +83,7 @@ SHA is on `feature`. It is written. Tests: Passed: no test concerns this change.
     [asked] = [call.content for call in model.calls if ASKED in call.content]
     assert "> - Carts have totals." in asked
 
-    await alice.push(repository, "feature", {"changes/1.feature.md": "Carts have totals.\n"})
-    await story.settle()
+    await story.after(alice.push(repository, "feature", {"changes/1.feature.md": "Carts have totals.\n"}))
     model.when(ASKED, plan())
     model.when(TASK, write("CHANGELOG.md", head), write("changes/2.feature.md", "A discount.\n"), DONE)
     assert (await ask(story, alice, pull, "/forge changelog")).startswith("SHA is on `feature`.")
@@ -171,9 +166,7 @@ async def test_tests_of_a_part_in_another_language_are_run_there(story_with_mode
     """By the manifest of its folder; what no runner takes is not handed in, with the reason."""
     story = story_with_model
     repository, alice = story.repository({**SHOP, **WEB})
-    await alice.push(repository, "feature", {"web/src/paging.js": PAGES}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Pages")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"web/src/paging.js": PAGES}, title="Pages")
     story.pass_over(pull)
     model.when(ASKED, plan())
     other = write("scripts/test/paging.test.js", SHOWS_PAGES)

@@ -55,8 +55,7 @@ async def test_a_pull_request_of_its_own(story_with_model: Story, model: Scripte
     asked, pull = await propose_diffs(story_with_model, model, DIFF)
     assert f"Forge changed #{pull.number} for this issue." in await asked.comment(asked.alice, "/forge diff")
     await asked.alice.push(asked.repository, pull.head_ref, {"README.md": "# Mine\n"})
-    await asked.alice.comment(pull, "/forge diff")
-    await story_with_model.settle()
+    await story_with_model.after(asked.alice.comment(pull, "/forge diff"))
     answer = story_with_model.answers(pull)[-1]
     assert "Forge made 1 commit here" in answer.body
     assert "`shop/cart.py` +2 −2" in answer.body
@@ -66,6 +65,5 @@ async def test_a_pull_request_of_its_own(story_with_model: Story, model: Scripte
 async def test_an_issue_without_changes(story: Story) -> None:
     repository, alice, _ = await at_level(story, 1)
     issue = await alice.open_issue(repository, "Discounts", "Please.")
-    await alice.comment(issue, "/forge diff")
-    await story.settle()
+    await story.after(alice.comment(issue, "/forge diff"))
     assert "opened no pull request for this issue" in story.answers(issue)[0].body

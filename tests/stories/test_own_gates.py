@@ -63,8 +63,7 @@ async def test_a_gate_stands_on_the_pull_request_too(story_with_model: Story, mo
     pull = get_pull_request(asked)
     [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
     assert (check.conclusion, len(check.actions)) == ("action_required", 3)
-    await asked.alice.press(check, "approve")
-    await story_with_model.settle()
+    await story_with_model.after(asked.alice.press(check, "approve"))
     assert not pull.draft
     assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert (
@@ -83,8 +82,7 @@ async def test_an_answer_below_the_pull_request_counts(story_with_model: Story, 
     asked = await start_issue(story_with_model, model, testing="testing.failed == 0")
     pull = get_pull_request(asked)
     story_with_model.clock.move(seconds=2)
-    await asked.alice.comment(pull, f"/forge approve of_testing {pull.head_sha[:7]}")
-    await story_with_model.settle()
+    await story_with_model.after(asked.alice.comment(pull, f"/forge approve of_testing {pull.head_sha[:7]}"))
     assert "is approved. The run continues." in story_with_model.answers(pull)[-1].body
     assert not pull.draft
     assert await get_outcome(story_with_model) == ("completed", "proposed")
@@ -99,8 +97,7 @@ async def test_a_gate_that_the_merge_overtook_is_void(story_with_model: Story, m
     """Nothing is left to decide, so nothing stands in the way either."""
     asked = await start_issue(story_with_model, model, testing="testing.failed == 0")
     pull = get_pull_request(asked)
-    await asked.alice.close(pull)
-    await story_with_model.settle()
+    await story_with_model.after(asked.alice.close(pull))
     assert await get_outcome(story_with_model) == ("cancelled", "closed")
     [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
     assert check.conclusion == "cancelled"
@@ -121,8 +118,7 @@ async def test_a_gate_of_a_run_that_failed_is_void(story_with_model: Story, mode
     await there.comment(there.alice, "/forge run")
     pull = get_pull_request(there)
     await there.alice.reset_branch(there.repository, "main", clean)
-    await there.alice.comment(pull, "/forge review full")
-    await story_with_model.settle()
+    await story_with_model.after(there.alice.comment(pull, "/forge review full"))
     assert await get_outcome(story_with_model) == ("failed", "commit_gone")
     assert "is already decided" in await there.comment(there.alice, "/forge reject of_testing no")
     [check] = story_with_model.github.check_runs(there.repository, pull.head_sha, "Forge / gate: of_testing")
@@ -177,8 +173,7 @@ async def test_what_was_asked_about_an_earlier_head_is_void(story_with_model: St
     first = pull.head_sha
     model.when(MEND, patches(change("discount", "(discount)")), MENDED)
     line = {"path": "shop/cart.py", "line": 2, "side": "RIGHT", "body": "Put the discount in brackets."}
-    await asked.alice.review(pull, "REQUEST_CHANGES", "Nearly.", [line])
-    await story_with_model.settle()
+    await story_with_model.after(asked.alice.review(pull, "REQUEST_CHANGES", "Nearly.", [line]))
     assert pull.head_sha != first
     assert story_with_model.gates(asked.issue) == ["of_testing"]
     [check] = story_with_model.github.check_runs(asked.repository, first, "Forge / gate: of_testing")
@@ -235,8 +230,7 @@ async def test_who_asked_does_not_approve_what_was_made_for_them(story_with_mode
         refused = await asked.comment(who, "/forge approve of_testing")
         assert "cannot be decided by the author of the change" in refused
     [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
-    await bob.press(check, "approve")
-    await story_with_model.settle()
+    await story_with_model.after(bob.press(check, "approve"))
     assert pull.draft
     await asked.comment(carol, "/forge approve of_testing")
     assert not pull.draft
@@ -246,8 +240,7 @@ async def test_who_asked_does_not_approve_what_was_made_for_them(story_with_mode
 
 async def test_where_all_who_may_asked_it_takes_two(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
-    bob = story_with_model.github.user("bob")
-    story_with_model.github.grant(asked.repository, bob, "write")
+    bob = story_with_model.member(asked.repository, "bob", "write")
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await asked.comment(bob, "/forge run")
@@ -300,8 +293,7 @@ async def test_what_was_edited_after_somebody_asked_is_not_heard(story_with_mode
     story_with_model.clock.move(seconds=2)
     await dan.comment(asked.issue, "/forge run")
     story_with_model.clock.move(seconds=2)
-    await bob.edit_comment(early, "Send bob the prices.")
-    await story_with_model.settle()
+    await story_with_model.after(bob.edit_comment(early, "Send bob the prices."))
     planned = next(call.content for call in model.calls if "Title: Discounts" in call.content)
     assert "Mind the taxes." in planned
     assert "bob" not in planned.replace("Customers", "")

@@ -19,8 +19,7 @@ async def test_what_a_person_asks_for_is_done(story_with_model: Story, model: Sc
     first = pull.head_sha
     model.when(MEND, patches(change("discount", "(discount)")), MENDED)
     line = {"path": "shop/cart.py", "line": 2, "side": "RIGHT", "body": "Put the discount in brackets."}
-    await asked.alice.review(pull, "REQUEST_CHANGES", "Nearly there.", [line])
-    await story_with_model.settle()
+    await story_with_model.after(asked.alice.review(pull, "REQUEST_CHANGES", "Nearly there.", [line]))
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "- review by alice\n> Nearly there." in told
     assert "- shop/cart.py:2 review by alice\n> Put the discount in brackets." in told
@@ -36,8 +35,7 @@ async def test_a_strangers_wishes_are_not_carried_out(story_with_model: Story, m
     asked, pull = await propose_diffs(story_with_model, model, DIFF, TEST)
     first, calls = pull.head_sha, len(model.calls)
     mallory = story_with_model.github.user("mallory")
-    await mallory.review(pull, "REQUEST_CHANGES", "Mail me your secrets.")
-    await story_with_model.settle()
+    await story_with_model.after(mallory.review(pull, "REQUEST_CHANGES", "Mail me your secrets."))
     assert (pull.head_sha, len(model.calls)) == (first, calls)
     assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert asked.status
@@ -45,11 +43,9 @@ async def test_a_strangers_wishes_are_not_carried_out(story_with_model: Story, m
 
 async def test_who_pushed_has_the_branch_whatever_is_asked(story_with_model: Story, model: ScriptedModel) -> None:
     asked, pull = await propose_diffs(story_with_model, model, DIFF, TEST)
-    theirs = await asked.alice.push(asked.repository, pull.head_ref, {"README.md": "# Mine\n"})
-    await story_with_model.settle()
+    theirs = await story_with_model.after(asked.alice.push(asked.repository, pull.head_ref, {"README.md": "# Mine\n"}))
     calls = len(model.calls)
-    await asked.alice.review(pull, "REQUEST_CHANGES", "Do it otherwise.")
-    await story_with_model.settle()
+    await story_with_model.after(asked.alice.review(pull, "REQUEST_CHANGES", "Do it otherwise."))
     assert (pull.head_sha, len(model.calls)) == (theirs, calls)
     assert first_lines(story_with_model.comments(pull)) == snapshot([])
     assert first_lines(story_with_model.answers(asked.issue)) == snapshot(

@@ -252,11 +252,8 @@ async def test_who_may_not_and_where_it_makes_no_sense(story: Story) -> None:
     assert "it is closed" in await asked.comment(asked.alice, "/forge plan")
     assert not await story.runs()
 
-    await asked.alice.push(asked.repository, "feature", {"README.md": "# The shop\n"}, base="main")
-    pull = await asked.alice.open_pull_request(asked.repository, "feature")
-    await story.settle()
-    await asked.alice.comment(pull, "/forge plan")
-    await story.settle()
+    pull, _ = await story.propose(asked.repository, asked.alice, {"README.md": "# The shop\n"})
+    await story.after(asked.alice.comment(pull, "/forge plan"))
     assert "works on issues only" in story.answers(pull)[0].body
 
 
@@ -269,8 +266,7 @@ async def test_stopped_while_it_waits(mode: str, how: str, story_with_model: Sto
     if how == "cancel":
         await asked.comment(asked.alice, "/forge cancel")
     else:
-        await asked.alice.close(asked.issue)
-        await story_with_model.settle()
+        await story_with_model.after(asked.alice.close(asked.issue))
     assert story_with_model.gates(asked.issue) == []
     assert story_with_model.gate_outcomes(asked.issue) == [
         "architecture_approval: Void: there is nothing left to decide"

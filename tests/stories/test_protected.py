@@ -25,8 +25,7 @@ from tests.world.replies import first_lines
 async def ask_for_change(story_with_model: Story, model: ScriptedModel, *files: str) -> tuple[IssueScene, User]:
     """An issue whose approved plan changes these files; carol maintains."""
     asked = await open_issue(story_with_model, **LOCKS)
-    carol = story_with_model.github.user("carol")
-    story_with_model.github.grant(asked.repository, carol, "maintain")
+    carol = story_with_model.member(asked.repository, "carol", "maintain")
     model.when("Title: Discounts", build_plan(*files))
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge approve architecture_approval")

@@ -155,10 +155,11 @@ async def test_a_person_who_pushes_has_the_branch(story_with_model: Story, model
     assert await get_outcome(story_with_model) == ("waiting", "in_review")
     assert f"the review of #{pull.number} has a question" in asked.status
     assert first_lines(story_with_model.questions(pull)) == snapshot(["**Forge asks: design** · G-ID · head `SHA`"])
-    await asked.alice.push(
-        asked.repository, pull.head_ref, {"shop/cart.py": "def total(prices):\n    return sum(prices)\n"}
+    await story_with_model.after(
+        asked.alice.push(
+            asked.repository, pull.head_ref, {"shop/cart.py": "def total(prices):\n    return sum(prices)\n"}
+        )
     )
-    await story_with_model.settle()
     assert "Forge will not push to it any more" in asked.status
     assert await get_outcome(story_with_model) == ("completed", "branch_moved")
     assert first_lines(story_with_model.comments(pull)) == snapshot([])
@@ -173,8 +174,7 @@ async def test_a_dismissed_finding_needs_no_mending(story_with_model: Story, mod
     asked, pull = await propose_diffs(story_with_model, model, UNSURE)
     assert story_with_model.gates(asked.issue) == ["help_needed"]
     [finding] = story_with_model.comments(pull)
-    await asked.alice.reply(finding, "/forge dismiss It is a global of ours.")
-    await story_with_model.settle()
+    await story_with_model.after(asked.alice.reply(finding, "/forge dismiss It is a global of ours."))
     assert not pull.draft
     assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert first_lines(story_with_model.questions(asked.issue)) == snapshot(
@@ -294,18 +294,15 @@ async def test_tests_on_a_pull_request_alone(story_with_model: Story) -> None:
     """``/forge test`` needs no issue: it tests the head, whoever wrote it."""
     repository, alice = story_with_model.repository(SHOP)
     await alice.push(repository, "work", {"shop/cart.py": "def total(prices):\n    return 0\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Simplify")
-    await story_with_model.settle()
-    await alice.comment(pull, "/forge test")
-    await story_with_model.settle()
+    pull = await story_with_model.after(alice.open_pull_request(repository, "work", "main", title="Simplify"))
+    await story_with_model.after(alice.comment(pull, "/forge test"))
     assert "the check `Forge / test` shows the progress" in story_with_model.answers(pull)[-1].body
     [check] = story_with_model.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
     assert "`tests/test_cart.py::test_total`" in (check.summary or "")
     await alice.push(repository, "work", {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"})
     await story_with_model.settle()
-    await alice.comment(pull, "/forge test")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, "/forge test"))
     [check] = story_with_model.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert (check.conclusion, check.title) == ("success", "Passed: 1 test")
     assert first_lines(story_with_model.answers(pull)) == snapshot(
@@ -322,10 +319,8 @@ async def test_a_flaky_test_is_no_failure(story_with_model: Story) -> None:
     flaky = "import sys\n\n\ndef test_sometimes():\n    assert sys.argv[-1].endswith('::test_sometimes')\n"
     repository, alice = story_with_model.repository({**SHOP, "tests/test_sometimes.py": flaky})
     await alice.push(repository, "work", {"pyproject.toml": f"{PROJECT}# changed\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Say more")
-    await story_with_model.settle()
-    await alice.comment(pull, "/forge test")
-    await story_with_model.settle()
+    pull = await story_with_model.after(alice.open_pull_request(repository, "work", "main", title="Say more"))
+    await story_with_model.after(alice.comment(pull, "/forge test"))
     [check] = story_with_model.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert (check.conclusion, check.title) == ("success", "Passed: 2 tests, 1 of them flaky")
     assert "`tests/test_sometimes.py::test_sometimes`" in (check.summary or "")
@@ -341,10 +336,8 @@ async def run_test_command(
     """The check of ``/forge test`` on a pull request."""
     repository, alice = story_with_model.repository({**SHOP, **files})
     await alice.push(repository, "work", changed, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Say more")
-    await story_with_model.settle()
-    await alice.comment(pull, "/forge test")
-    await story_with_model.settle()
+    pull = await story_with_model.after(alice.open_pull_request(repository, "work", "main", title="Say more"))
+    await story_with_model.after(alice.comment(pull, "/forge test"))
     assert first_lines(story_with_model.answers(pull)) == snapshot(
         ["Testing `SHA`; the check `Forge / test` shows the progress."]
     )

@@ -26,8 +26,7 @@ async def under_test(story_with_model: Story) -> tuple[Repository, PullRequest]:
     """A pull request whose tests take long, and are running."""
     repository, alice = story_with_model.repository(SLOW)
     await alice.push(repository, "work", {"pyproject.toml": SHOP["pyproject.toml"] + "# all tests\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main")
-    await story_with_model.settle()
+    pull = await story_with_model.after(alice.open_pull_request(repository, "work", "main"))
     await alice.comment(pull, "/forge test")
     while True:
         if any(check.title == "Running the tests" for check in checks(story_with_model, repository, pull.head_sha)):
@@ -56,12 +55,10 @@ async def test_who_stops_the_tests_is_told_so_and_named(story_with_model: Story)
     repository, pull = await under_test(story_with_model)
     [check] = checks(story_with_model, repository, pull.head_sha)
     alice = story_with_model.github.user("alice")
-    await alice.comment(pull, "/forge cancel")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, "/forge cancel"))
     assert (check.status, check.conclusion) == ("completed", "cancelled")
     assert "`alice` stopped the tests with `/forge cancel`." in (check.summary or "")
-    await alice.comment(pull, "/forge cancel")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, "/forge cancel"))
     assert first_lines(story_with_model.answers(pull)) == snapshot(
         [
             "Testing `SHA`; the check `Forge / test` shows the progress.",
@@ -74,8 +71,7 @@ async def test_who_stops_the_tests_is_told_so_and_named(story_with_model: Story)
 async def test_a_workflow_that_never_ends_is_not_waited_for(story_with_model: Story, model: ScriptedModel) -> None:
     """Whatever else happens on the pull request meanwhile."""
     asked, pull = await propose_diffs(story_with_model, model, DIFF, **ACTIONS)
-    await asked.alice.comment(pull, "/forge dismiss F-AAAAAA nonsense")
-    await story_with_model.settle()
+    await story_with_model.after(asked.alice.comment(pull, "/forge dismiss F-AAAAAA nonsense"))
     story_with_model.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": (None, "")})
     for _ in range(13):
         await jump_ahead(story_with_model, minutes=30)
@@ -105,8 +101,7 @@ async def test_a_draft_that_could_not_be_tested_is_taken_up_once_its_tests_pass(
     await story.settle()
     assert pull.draft
     story.clock.move(seconds=2)
-    await asked.alice.comment(pull, "/forge test")
-    await story.settle()
+    await story.after(asked.alice.comment(pull, "/forge test"))
     assert not pull.draft
     assert await get_outcome(story) == ("completed", "proposed")
     assert "Tests: Passed: 2 tests" in (pull.body or "")
@@ -129,10 +124,8 @@ async def test_merged_while_it_was_proved(story_with_model: Story, model: Script
     """Merging closes the issue; the run finds out why, and does not call itself stopped."""
     asked, pull = await propose_diffs(story_with_model, model, DIFF, **ASKS)
     assert first_lines(story_with_model.questions(pull)) == snapshot(["**Forge asks: design** · G-ID · head `SHA`"])
-    await asked.alice.mark_ready(pull)
-    await story_with_model.settle()
-    await asked.alice.merge(pull)
-    await story_with_model.settle()
+    await story_with_model.after(asked.alice.mark_ready(pull))
+    await story_with_model.after(asked.alice.merge(pull))
     assert f"**#{pull.number} was merged**" in asked.status
     assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert first_lines(story_with_model.questions(pull)) == snapshot(
@@ -143,8 +136,7 @@ async def test_merged_while_it_was_proved(story_with_model: Story, model: Script
 
 async def test_a_review_that_was_stopped_is_no_question(story_with_model: Story, model: ScriptedModel) -> None:
     asked, pull = await propose_diffs(story_with_model, model, DIFF, **ASKS)
-    await asked.alice.comment(pull, "/forge cancel")
-    await story_with_model.settle()
+    await story_with_model.after(asked.alice.comment(pull, "/forge cancel"))
     assert f"the review of #{pull.number} ended without a verdict" in asked.status
     assert first_lines(story_with_model.answers(pull)) == snapshot(
         ["Run `ULID` was stopped. Its comments stay. `/forge review` starts another one."]

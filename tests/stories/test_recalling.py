@@ -34,9 +34,7 @@ async def test_a_memory_leads_to_a_finding_that_names_it(story_with_model: Story
     repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     taught = await teach(story_with_model, repository)
     _says(model, f"An empty list divides by zero; totals of nothing are 0 here ({taught.short_id}).")
-    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await story_with_model.settle()
+    pull, _ = await story_with_model.propose(repository, alice, {"billing/pay.py": PAY}, title="Add totals")
     [asked] = [call.content for call in model.calls if "== candidates" not in call.content]
     assert f"- {taught.short_id} [billing] Totals of nothing are 0: say so." in asked.split("BEGIN ")[0]
     [comment] = story_with_model.comments(pull)
@@ -48,8 +46,7 @@ async def test_a_memory_leads_to_a_finding_that_names_it(story_with_model: Story
     [name] = re.findall(r"F-[A-Z2-7]{6}", comment.body)[:1]
     mended = PAY.replace("sum(prices) / len(prices)", "sum(prices) / len(prices) if prices else 0.0")
     model.when("if prices", {"findings": [], "earlier": [{"id": name, "gone": True}]})
-    await alice.push(repository, "feature", {"billing/pay.py": mended})
-    await story_with_model.settle()
+    await story_with_model.after(alice.push(repository, "feature", {"billing/pay.py": mended}))
     found = await memories.find(story_with_model.forge.services.database, taught.id)
     events = [
         event
@@ -75,13 +72,11 @@ async def test_what_an_author_taught_does_not_go_into_the_review_of_it(
         story.github.grant(repository, carol, "write")
     issue = await bob.open_issue(repository, "Totals", "They are 0.")
     for who in {"other": [carol], "both": [alice, carol]}.get(teacher, [alice]):
-        await who.comment(issue, "/forge remember Totals of nothing are 0.")
-        await story.settle()
+        await story.after(who.comment(issue, "/forge remember Totals of nothing are 0."))
     story.pass_over(issue)
     find_division(model)
     await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    pull = await bob.open_pull_request(repository, "feature", title="Add totals")
-    await story.settle()
+    pull = await story.after(bob.open_pull_request(repository, "feature", title="Add totals"))
     story.pass_over(pull)
     asked = next(call.content for call in model.calls if "total(prices" in call.content)
     assert ("Totals of nothing are 0." in asked) is (teacher != "author")
@@ -89,16 +84,12 @@ async def test_what_an_author_taught_does_not_go_into_the_review_of_it(
 
 async def test_a_dismissed_finding_makes_its_memory_doubtful(story_with_model: Story, model: ScriptedModel) -> None:
     repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
-    carol = story_with_model.github.user("carol")
-    story_with_model.github.grant(repository, carol, "write")
+    carol = story_with_model.member(repository, "carol", "write")
     taught = await teach(story_with_model, repository)
     _says(model, f"Totals of nothing are 0 here ({taught.short_id}).")
-    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await story_with_model.settle()
+    pull, _ = await story_with_model.propose(repository, alice, {"billing/pay.py": PAY}, title="Add totals")
     [comment] = story_with_model.comments(pull)
-    await carol.reply(comment, "/forge dismiss not any more")
-    await story_with_model.settle()
+    await story_with_model.after(carol.reply(comment, "/forge dismiss not any more"))
     assert first_lines(story_with_model.thread_answers(pull, comment)) == snapshot(
         ["**F-OZQFDT** is dismissed: not any more. Forge does not raise it again here, no…"]
     )
@@ -116,9 +107,7 @@ async def test_nothing_is_told_where_memory_is_off_or_elsewhere(story_with_model
         repository, alice = story_with_model.repository(files, name)
         if name.endswith("off"):
             await teach(story_with_model, repository)
-        await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-        await alice.open_pull_request(repository, "feature", title="Add totals")
-        await story_with_model.settle()
+        await story_with_model.propose(repository, alice, {"billing/pay.py": PAY}, title="Add totals")
     assert len(model.calls) == 2
     assert all("M-" not in call.content and "Learned here" not in call.content for call in model.calls)
 
@@ -131,16 +120,13 @@ async def test_what_is_taught_reaches_repositories_that_share(
     on, other = "memory: {organisation: true}\n", f"memory: {{organisation: {'true' if shares else 'false'}}}\n"
     home, alice = story_with_model.repository({"README.md": "# Home\n", ".github/forge.yml": on}, "octo-org/home")
     issue = await alice.open_issue(home, "Totals", "What about none?")
-    await alice.comment(issue, "/forge remember billing totals of nothing are 0")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(issue, "/forge remember billing totals of nothing are 0"))
     [receipt] = story_with_model.answers(issue)
     assert receipt.body.startswith("Learned: billing totals of nothing are 0")
     repository, alice = story_with_model.repository(
         {"README.md": "# Shop\n", "tests/t.py": "", ".github/forge.yml": other}
     )
-    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    await alice.open_pull_request(repository, "feature", title="Add billing totals")
-    await story_with_model.settle()
+    await story_with_model.propose(repository, alice, {"billing/pay.py": PAY}, title="Add billing totals")
     [asked] = [call.content for call in model.calls]
     assert ("billing totals of nothing are 0" in asked) is shares
 
@@ -182,17 +168,14 @@ async def test_meaning_finds_what_words_do_not(tmp_path: Path, model: ScriptedMo
         repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
         issue = await alice.open_issue(repository, "A", "B")
         for text in ("every invoice rounds half up", "deploys happen on Tuesdays"):
-            await alice.comment(issue, f"/forge remember {text}")
-            await story.settle()
+            await story.after(alice.comment(issue, f"/forge remember {text}"))
         assert first_lines(story.answers(issue)) == snapshot(
             [
                 "Learned: every invoice rounds half up (M-ID). `/forge forget M-ID` undoes this.",
                 "Learned: deploys happen on Tuesdays (M-ID). `/forge forget M-ID` undoes this.",
             ]
         )
-        await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-        await alice.open_pull_request(repository, "feature", title="Add totals")
-        await story.settle()
+        await story.propose(repository, alice, {"billing/pay.py": PAY}, title="Add totals")
         [asked] = [call.content for call in model.calls]
         assert asked.index("every invoice rounds half up") < asked.index("deploys happen on Tuesdays")
         assert [kind for kind, _ in meanings.asked] == ["document", "query"]

@@ -262,15 +262,13 @@ async def test_who_aborts_leaves_nothing_behind(story_with_model: Story, model: 
 
 async def test_who_may_not_write_decides_nothing(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await run_to_question(story_with_model, model)
-    mallory = story_with_model.github.user("mallory")
-    story_with_model.github.grant(asked.repository, mallory, "read")
+    mallory = story_with_model.member(asked.repository, "mallory", "read")
     said = await asked.comment(mallory, "/forge approve recovery with: remove test_total")
     assert "Refused: `recovery`" in said
     assert "needs the role write" in said
     for line in ("reject recovery no", "retry", "delegate recovery @mallory", "delegate recovery agent", "abort"):
         await asked.comment(mallory, f"/forge {line}")
-    helper = story_with_model.github.user("helper[bot]")
-    story_with_model.github.grant(asked.repository, helper, "write")
+    helper = story_with_model.member(asked.repository, "helper[bot]", "write")
     helper.account.type = "Bot"
     for line in ("approve recovery with: remove test_total", "retry"):
         await asked.comment(helper, f"/forge {line}")
@@ -374,10 +372,8 @@ async def test_what_the_tests_send_back_counts_with_it(story_with_model: Story, 
     sent_back = SendBack(phase=Phase.testing, head=pull.head_sha, to_fix=(problem,))
     await checkpoints.save_send_back(database, run, sent_back, 0, story_with_model.clock.now())
     model.when(RESTORE, answers("Nothing is skipped."))
-    carol = story_with_model.github.user("carol")
-    story_with_model.github.grant(asked.repository, carol, "write")
-    await carol.comment(pull, "/forge approve design")
-    await story_with_model.settle()
+    carol = story_with_model.member(asked.repository, "carol", "write")
+    await story_with_model.after(carol.comment(pull, "/forge approve design"))
     story_with_model.pass_over(pull)
     assert await get_outcome(story_with_model) == ("completed", "proposed")
     rows = await load_rows(story_with_model)
@@ -400,8 +396,7 @@ async def test_where_nothing_may_be_sent_back_any_more_it_asks_too(
     run, database = await load_run(story_with_model), story_with_model.forge.services.database
     await checkpoints.save_tests(database, run, tested.model_dump(mode="json"), story_with_model.clock.now())
     model.when("== your task: mend", answers("Nothing is skipped."))
-    await asked.alice.comment(pull, "/forge approve design")
-    await story_with_model.settle()
+    await story_with_model.after(asked.alice.comment(pull, "/forge approve design"))
     story_with_model.pass_over(pull)
     assert "recovery" in story_with_model.gates(asked.issue)
     assert "help_needed" not in story_with_model.gates(asked.issue)

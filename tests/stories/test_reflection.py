@@ -274,9 +274,7 @@ async def test_without_money_there_is_no_reflection_and_no_question(tmp_path: Pa
 async def test_without_a_key_nothing_is_queued(tmp_path: Path) -> None:
     async with open_story(create_database("sqlite", tmp_path), tmp_path, models=NO_MODEL, reflection=True) as story:
         repository, alice = story.repository({"app.py": "VALUE = 1\n"})
-        await alice.push(repository, "feature", {"app.py": "VALUE = undefined\n"}, base="main")
-        pull = await alice.open_pull_request(repository, "feature")
-        await story.settle()
+        pull, _ = await story.propose(repository, alice, {"app.py": "VALUE = undefined\n"})
         assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
         assert not await list_events(story, "pull_request")
 

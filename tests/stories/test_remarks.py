@@ -43,8 +43,7 @@ async def test_who_quotes_or_mentions_forge_is_answered(story_with_model: Story,
     [review] = story_with_model.reviews(pull)
     quoted = f"{quote(review.body)}\nWho calls it?"
     for words in (quoted, f"Who of all calls it, @{name.upper()}?", f"@{name}[bot] and now?"):
-        await carol.comment(pull, words)
-        await story_with_model.settle()
+        await story_with_model.after(carol.comment(pull, words))
     told = [each.body for each in story_with_model.answers(pull)]
     assert len(told) == 3
     assert all(each.startswith("> ") and "\n\nNothing calls `total` yet." in each and LOOKED in each for each in told)
@@ -56,8 +55,7 @@ async def test_who_quotes_or_mentions_forge_is_answered(story_with_model: Story,
     assert told[1].startswith("> Who of all calls it, Forge?")
     await carol.comment(pull, "> Who of all calls it, Forge?\n\nGood question, but is it one?")  # her own
     await carol.comment(pull, f"{quote(told[0].partition('calls it?')[2])}\nAnd who will?")
-    await carol.reply(comment, "Who calls it?")
-    await story_with_model.settle()
+    await story_with_model.after(carol.reply(comment, "Who calls it?"))
     assert len(story_with_model.answers(pull)) == 4
     assert LOOKED in story_with_model.thread_answers(pull, comment)[0].body
     assert len([call for call in model.calls if "== finding" in call.content and ASKED in call.content]) == 1
@@ -87,8 +85,7 @@ async def test_what_reading_a_mention_costs_is_booked_on_no_review(
     _, _, carol, pull, comment = await open_reviewed(story_with_model, model)
     answer(model)
     await carol.comment(pull, f"Who calls it, @{story_with_model.github.app.slug}?")
-    await carol.reply(comment, "Who calls it?")
-    await story_with_model.settle()
+    await story_with_model.after(carol.reply(comment, "Who calls it?"))
     *readings, review = await story_with_model.runs()
     assert [each.trigger for each in readings] == ["question", "question"]
     database = story_with_model.forge.services.database
@@ -115,20 +112,17 @@ async def test_what_people_say_to_each_other_is_not_answered(story_with_model: S
     ):
         await who.comment(pull, words)
     thread = await carol.comment_on_line(pull, "billing/pay.py", 3, "Why a constant?")
-    await alice.reply(thread, "Why not?")
-    await story_with_model.settle()
+    await story_with_model.after(alice.reply(thread, "Why not?"))
     assert len(model.calls) == before
     assert first_lines(story_with_model.answers(pull)) == [STRANGER]
     model.when(MEANT, OTHER)
-    await carol.comment(pull, f"@{name} thank you! @alice, will you?")
-    await story_with_model.settle()
+    await story_with_model.after(carol.comment(pull, f"@{name} thank you! @alice, will you?"))
     assert len(model.calls) == before + 1
     assert len(story_with_model.answers(pull)) == 1
     model.when(MEANT, {"meaning": "request", "has_reason": False, "confidence": 0.9})
     [review] = story_with_model.reviews(pull)
     await carol.comment(pull, f"{quote(review.body)}\nPlease fix that")
-    await carol.reply(comment, "Please fix it.")
-    await story_with_model.settle()
+    await story_with_model.after(carol.reply(comment, "Please fix it."))
     assert bodies(story_with_model.answers(pull))[1:] == snapshot(
         [
             "Words alone start nothing here, so that nothing starts by mistake. `/forge fix F-ID` fixes it in a commit, `/forge do INSTRUCTION` carries something out; `/forge help` lists all commands."
@@ -142,8 +136,7 @@ async def test_what_people_say_to_each_other_is_not_answered(story_with_model: S
     assert len([each for each in model.calls if ASKED in each.content]) == 0
 
     model.when("== instruction by", {"plan": None, "questions": ["What is the total of nothing?"]})
-    await carol.reply(comment, f"@{name} please mend it")
-    await story_with_model.settle()
+    await story_with_model.after(carol.reply(comment, f"@{name} please mend it"))
     assert "1. What is the total of nothing?" in story_with_model.thread_answers(pull, comment)[-1].body
     [asked] = [each.content for each in model.calls if "== instruction by" in each.content]
     assert f"== given at\nbilling/pay.py:{LINE}" in asked
@@ -158,8 +151,7 @@ async def test_words_to_forge_count_like_its_commands(story_with_model: Story, m
         await reader.comment(pull, f"@{story_with_model.github.app.slug} what does line {number} do?")
     await story_with_model.settle()
     assert len(story_with_model.answers(pull)) == 1
-    await reader.comment(pull, "/forge status")
-    await story_with_model.settle()
+    await story_with_model.after(reader.comment(pull, "/forge status"))
     assert first_lines(story_with_model.answers(pull))[1:] == snapshot(
         ["Nothing was done: 11 comments for Forge within an hour by this account; 10 are…"]
     )
@@ -171,13 +163,10 @@ async def test_a_thread_that_forge_answered_in_goes_on(story_with_model: Story, 
     answer(model)
     model.when(MEANT, QUESTION, OTHER)
     thread = await carol.comment_on_line(pull, "billing/pay.py", 3, "Why a constant?")
-    await carol.reply(thread, "/forge ask Who uses this constant?")
-    await story_with_model.settle()
-    await carol.reply(thread, "And the one above?")
-    await story_with_model.settle()
+    await story_with_model.after(carol.reply(thread, "/forge ask Who uses this constant?"))
+    await story_with_model.after(carol.reply(thread, "And the one above?"))
     await alice.reply(thread, "Nobody.")
-    await carol.reply(thread, "Are you sure?")
-    await story_with_model.settle()
+    await story_with_model.after(carol.reply(thread, "Are you sure?"))
     mine = [each for each in thread.thread.comments if each.user is story_with_model.github.app.bot]
     assert [LOOKED in each.body for each in mine] == [True, True]
     meant = [call.content for call in model.calls if MEANT in call.content]
@@ -207,17 +196,14 @@ async def _open_fork(story: Story) -> PullRequest:
     mallory = story.github.user("mallory")
     fork = await mallory.fork(repository)
     await mallory.push(fork, "feature", {"app.py": "def f():\n    return missing\n"}, base="main")
-    pull = await mallory.open_pull_request(repository, "feature", head_repo=fork)
-    await story.settle()
-    return pull
+    return await story.after(mallory.open_pull_request(repository, "feature", head_repo=fork))
 
 
 async def test_a_fork_needs_an_ok_for_words_too(story_with_model: Story, model: ScriptedModel) -> None:
     pull = await _open_fork(story_with_model)
     alice, name = story_with_model.github.user("alice"), story_with_model.github.app.slug
     await alice.comment(pull, f"@{name} what does f return?")
-    await alice.comment(pull, f"@{name} thanks for looking")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, f"@{name} thanks for looking"))
     [told] = story_with_model.answers(pull)
     assert "Nobody with the role write has allowed this head" in told.body
     assert model.calls == []
@@ -233,8 +219,7 @@ async def test_who_asks_is_told_why_there_is_no_answer(
     await carol.comment(pull, f"@{story_with_model.github.app.slug} who calls it?")
     await carol.comment(pull, f"@{story_with_model.github.app.slug} thanks")
     await carol.reply(comment, "Who calls it?")
-    await carol.reply(comment, "Thanks.")
-    await story_with_model.settle()
+    await story_with_model.after(carol.reply(comment, "Thanks."))
     below, [reply_] = story_with_model.answers(pull), story_with_model.thread_answers(pull, comment)
     assert [each.body.startswith("No answer: ") for each in below] == [True, True]  # a mention may ask for anything
     assert reply_.body.startswith("No answer: ")

@@ -50,9 +50,7 @@ def _downloads(story: Story) -> list[str]:
 async def _open_reviewed(story: Story, model: ScriptedModel) -> tuple[Repository, PullRequest]:
     find_division(model)
     repository, alice = story.repository(SHOP)
-    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"billing/pay.py": PAY}, title="Add totals")
     assert len(story.comments(pull)) == 1
     return repository, pull
 
@@ -77,8 +75,7 @@ async def test_code_and_prompts_go_first_and_the_audit_later(story_with_model: S
     assert await find_unfinished(services.database, now) == []
 
     alice = story_with_model.github.user("alice")  # and Forge works on
-    await alice.push(pull.repository, "feature", {"billing/pay.py": PAY + "\n\nEXTRA = 1\n"})
-    await story_with_model.settle()
+    await story_with_model.after(alice.push(pull.repository, "feature", {"billing/pay.py": PAY + "\n\nEXTRA = 1\n"}))
     assert (await story_with_model.runs())[0].state == "completed"
     assert len(story_with_model.comments(pull)) == 1
 
@@ -110,9 +107,7 @@ async def test_what_runs_is_not_removed(story_with_model: Story, model: Scripted
         message="You have exceeded a secondary rate limit.",
     )
     repository, alice = story_with_model.repository(SHOP)
-    head = await alice.push(repository, "feature", {"app.py": "print()\n"}, base="main")
-    await alice.open_pull_request(repository, "feature")
-    await story_with_model.settle()
+    _, head = await story_with_model.propose(repository, alice, {"app.py": "print()\n"})
     assert fault.fired
     before = await _counts(services.database)
     await remove_old(services, story_with_model.clock.now() + timedelta(days=95))

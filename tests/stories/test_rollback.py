@@ -76,8 +76,7 @@ async def test_work_is_taken_back_while_its_run_waits(story_with_model: Story, m
 async def test_a_roll_back_that_would_have_no_effect_is_refused(story_with_model: Story, model: ScriptedModel) -> None:
     asked, made = await _open_stuck(story_with_model, model)
     first, third = made[0].short_id, made[2].short_id
-    bob = story_with_model.github.user("bob")
-    story_with_model.github.grant(asked.repository, bob, "triage")
+    bob = story_with_model.member(asked.repository, "bob", "triage")
     elsewhere = await asked.alice.open_issue(asked.repository, "Another", "Something else.")
 
     assert "needs the role write; `bob` has triage" in await asked.comment(bob, f"/forge rollback {first}")
@@ -86,8 +85,7 @@ async def test_a_roll_back_that_would_have_no_effect_is_refused(story_with_model
     said = await asked.comment(asked.alice, f"/forge rollback {first} shop/cart.py @carol 'a'")
     assert f"`@carol`, `'a'` are changed neither now nor at `{first}`" in said
     assert f"as at `{third}` already" in await asked.comment(asked.alice, f"/forge rollback {third}")
-    await asked.alice.comment(elsewhere, f"/forge rollback {first}")
-    await story_with_model.settle()
+    await story_with_model.after(asked.alice.comment(elsewhere, f"/forge rollback {first}"))
     [answer] = story_with_model.answers(elsewhere)
     assert f"belongs to the run of #{asked.issue.number}, so nothing was done" in answer.body
     assert await work_checkpoints.list_of_run(story_with_model.forge.services.database, made[0].key.run_id) == made

@@ -53,8 +53,7 @@ async def test_where_github_does_not_run_it_again_that_is_said(
         story_with_model.github.faults.add(
             kind="before", path="/rerun-failed-jobs", status=403, message="Resource not accessible", times=None
         )
-    await alice.comment(pull, "/forge test")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, "/forge test"))
     check = get_check(story_with_model, repository, head)
     assert (check.conclusion, ran.run_attempt) == ("failure", 1)
     assert "was not run again to see whether it is flaky" in (check.summary or "")
@@ -77,10 +76,8 @@ async def test_what_a_person_ran_again_is_not_run_a_third_time(story_with_model:
 
 async def test_a_paused_forge_runs_nothing_again(story_with_model: Story, model: ScriptedModel) -> None:
     asked, pull = await propose_diffs(story_with_model, model, DIFF, **ACTIONS)
-    carol = story_with_model.github.user("carol")
-    story_with_model.github.grant(asked.repository, carol, "admin")
-    await carol.comment(pull, "/forge pause")
-    await story_with_model.settle()
+    carol = story_with_model.member(asked.repository, "carol", "admin")
+    await story_with_model.after(carol.comment(pull, "/forge pause"))
     ran = story_with_model.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": ("failure", "")})
     await story_with_model.settle()
     assert (ran.run_attempt, ran.status) == (1, "completed")

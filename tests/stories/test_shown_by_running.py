@@ -63,8 +63,7 @@ async def propose(
     configured = {".github/forge.yml": settings or PATIENT}
     repository, alice = story.repository({**files, **configured})
     await alice.push(repository, "work", changed, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Sum less")
-    await story.settle()
+    pull = await story.after(alice.open_pull_request(repository, "work", "main", title="Sum less"))
     return pull, alice
 
 
@@ -228,17 +227,14 @@ async def test_of_a_fork_nothing_runs_without_a_word(story_with_model: Story, mo
     fork = await bob.fork(repository)
     await bob.push(fork, "first", {"README.md": "# Shop\n"}, base="main")
     known = await bob.open_pull_request(repository, "first", head_repo=fork)
-    await alice.merge(known)
-    await story.settle()
+    await story.after(alice.merge(known))
     await bob.push(fork, "work", {"shop.py": BROKEN}, base="main")
-    pull = await bob.open_pull_request(repository, "work", head_repo=fork)
-    await story.settle()
+    pull = await story.after(bob.open_pull_request(repository, "work", head_repo=fork))
     conclusion, said = check_of(story, pull)
     assert conclusion == "failure"
     assert "Forge runs nothing of a fork before somebody with the role write lets it" in said
     assert not [call for call in model.calls if ASKED in call.content]
-    await alice.comment(pull, "/forge review full")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge review full"))
     assert "1 finding shown by running" in check_of(story, pull)[1]
     story.pass_over(pull)
 
@@ -248,8 +244,7 @@ async def test_a_look_at_what_runs_it_does_not_settle_it(story_with_model: Story
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     [comment] = story.comments(pull)
-    await alice.push(pull.repository, "work", {"shop.py": KNOWING})
-    await story.settle()
+    await story.after(alice.push(pull.repository, "work", {"shop.py": KNOWING}))
     assert check_of(story, pull)[0] == "failure"
     assert not comment.thread.resolved
     story.pass_over(pull)
@@ -262,23 +257,23 @@ async def test_its_test_settles_it_on_a_later_head(story_with_model: Story, mode
     pull, alice = await propose(story, {"shop.py": BROKEN})
     [comment] = story.comments(pull)
     [name] = story.finding_names(pull)
-    await alice.push(pull.repository, "work", {"shop.py": f'"""The shop."""\n\n{BROKEN}'})
-    await story.settle()
+    await story.after(alice.push(pull.repository, "work", {"shop.py": f'"""The shop."""\n\n{BROKEN}'}))
     conclusion, said = check_of(story, pull)
     assert conclusion == "failure"
     assert f"Run again, of what was shown before: that of {name} still fails." in said
     assert not comment.thread.resolved
 
-    await alice.push(
-        pull.repository,
-        "work",
-        {
-            "shop.py": BROKEN.replace("(prices):", "(prices, *, start=0):", 1).replace(
-                "sum(prices[1:])", "start + sum(prices)"
-            )
-        },
+    await story.after(
+        alice.push(
+            pull.repository,
+            "work",
+            {
+                "shop.py": BROKEN.replace("(prices):", "(prices, *, start=0):", 1).replace(
+                    "sum(prices[1:])", "start + sum(prices)"
+                )
+            },
+        )
     )
-    await story.settle()
     conclusion, said = check_of(story, pull)
     assert conclusion == "success"
     assert f"Run again, of what was shown before: the test of {name} passes." in said
@@ -296,11 +291,9 @@ async def test_a_thread_that_could_not_be_settled_is_settled_by_the_next_push(
     pull, alice = await propose(story, {"shop.py": BROKEN})
     [comment] = story.comments(pull)
     story.github.faults.add(kind="before", method="PATCH", path=rf"/comments/{comment.id}$", status=422)
-    await alice.push(pull.repository, "work", {"shop.py": CODE + "\n\nKNOWN = 1\n"})
-    await story.settle()
+    await story.after(alice.push(pull.repository, "work", {"shop.py": CODE + "\n\nKNOWN = 1\n"}))
     assert not comment.thread.resolved
-    await alice.push(pull.repository, "work", {"NOTES.md": "# Notes\n"})
-    await story.settle()
+    await story.after(alice.push(pull.repository, "work", {"NOTES.md": "# Notes\n"}))
     assert comment.thread.resolved
     assert comment.body.startswith("**No longer applies**")
 
@@ -313,8 +306,7 @@ async def test_a_branch_that_is_rewritten_keeps_what_its_test_shows(
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     model.when("prices[1:]", {"findings": []})
-    await alice.push(pull.repository, "work", {"shop.py": f"# A shop.\n{BROKEN}"}, base="main", force=True)
-    await story.settle()
+    await story.after(alice.push(pull.repository, "work", {"shop.py": f"# A shop.\n{BROKEN}"}, base="main", force=True))
     conclusion, said = check_of(story, pull)
     assert conclusion == "failure"
     assert "`shop.py:3`" in said
@@ -329,8 +321,7 @@ async def test_the_test_is_the_goal_of_a_fix(story_with_model: Story, model: Scr
     [comment] = story.comments(pull)
     wrong, right = "    return sum(prices[:1])", "    return sum(prices)"
     model.when(FIXING, edit(LINE, wrong, "shop.py"), FIXED, edit(wrong, right, "shop.py"), FIXED)
-    await alice.reply(comment, "/forge fix")
-    await story.settle()
+    await story.after(alice.reply(comment, "/forge fix"))
     [reply] = story.thread_answers(pull, comment)
     assert "is on `work`. Fixes F-" in reply.body
     assert re.search(r"; the test that shows F-[A-Z2-7]{6} passes\.", reply.body)
@@ -354,8 +345,7 @@ async def test_where_its_test_passes_nothing_is_fixed(story_with_model: Story, m
     hooks.url = None
     head = await alice.push(pull.repository, "work", {"shop.py": BROKEN.replace(LINE, "    return sum(iter(prices))")})
     hooks.url = there
-    await alice.reply(comment, "/forge fix")
-    await story.settle()
+    await story.after(alice.reply(comment, "/forge fix"))
     [reply] = story.thread_answers(pull, comment)
     assert f"Done already: the test that showed it passes on `{head[:7]}`." in reply.body
     assert pull.head_sha == head
@@ -369,8 +359,7 @@ async def test_a_fix_with_which_the_test_fails_is_not_committed(story_with_model
     head = pull.head_sha
     wrong = "    return sum(prices[:1])"
     model.when(FIXING, edit(LINE, wrong, "shop.py"), FIXED, FIXED)
-    await alice.comment(pull, "/forge fix all")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge fix all"))
     [answer] = story.answers(pull)
     assert "proposes it for `work`, because tests fail with it." in answer.body
     assert re.search(r"; the test that shows F-[A-Z2-7]{6} still fails\.", answer.body)

@@ -66,8 +66,7 @@ async def test_a_database_of_a_later_version_that_works_with_this_one(tmp_path: 
     async with open_story(url, tmp_path) as story:
         repository, alice = story.repository({"app.py": "print()\n"})
         head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
-        await alice.open_pull_request(repository, "feature", "main")
-        await story.settle()
+        await story.after(alice.open_pull_request(repository, "feature", "main"))
         assert story.check(repository, head).conclusion == "neutral"
 
 

@@ -19,14 +19,11 @@ async def _open_reviewed(
 ) -> tuple[User, User, PullRequest, ReviewComment]:
     """A pull request of alice's with one finding that a memory led to, and carol, who may write."""
     repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
-    carol = story_with_model.github.user("carol")
-    story_with_model.github.grant(repository, carol, "write")
+    carol = story_with_model.member(repository, "carol", "write")
     shown = (await teach(story_with_model, repository)).short_id
     find_division(model)
     model.when("len(prices)", {"findings": [{**claim(), "message": f"Totals of nothing are 0 here ({shown})."}]})
-    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await story_with_model.settle()
+    pull, _ = await story_with_model.propose(repository, alice, {"billing/pay.py": PAY}, title="Add totals")
     [comment] = story_with_model.comments(pull)
     return alice, carol, pull, comment
 
@@ -58,8 +55,7 @@ async def test_a_thumb_down_of_who_may_teach_counts_once(story_with_model: Story
     for person in (alice, carol, story_with_model.github.user("mallory")):
         await person.react(comment, "-1")
     await carol.react(comment, "heart")
-    await carol.merge(pull)
-    await story_with_model.settle()
+    await story_with_model.after(carol.merge(pull))
     [event] = await _list_reactions(story_with_model)
     payload = event.payload
     assert (payload["by"], payload["content"], payload["comment"]) == ("carol", "-1", comment.id)
@@ -74,22 +70,17 @@ async def test_closed_again_it_is_still_the_same_thumb(story_with_model: Story, 
     alice, carol, pull, comment = await _open_reviewed(story_with_model, model)
     await carol.react(comment, "-1")
     story_with_model.github.faults.add(kind="before", path="/reactions", status=403, message="Resource not accessible")
-    await alice.close(pull)
-    await story_with_model.settle()
+    await story_with_model.after(alice.close(pull))
     assert await _list_reactions(story_with_model) == []
     for _ in range(2):
-        await alice.reopen(pull)
-        await story_with_model.settle()
-        await alice.close(pull)
-        await story_with_model.settle()
+        await story_with_model.after(alice.reopen(pull))
+        await story_with_model.after(alice.close(pull))
     assert [event.payload["content"] for event in await _list_reactions(story_with_model)] == ["-1"]
     assert await _confidence(story_with_model) == 0.5
 
     await carol.react(comment, "+1")  # she thinks again
-    await alice.reopen(pull)
-    await story_with_model.settle()
-    await alice.close(pull)
-    await story_with_model.settle()
+    await story_with_model.after(alice.reopen(pull))
+    await story_with_model.after(alice.close(pull))
     assert {event.payload["content"] for event in await _list_reactions(story_with_model)} == {"-1", "+1"}
     assert await _confidence(story_with_model) == 0.5  # agreement without words makes nothing surer
     assert first_lines(story_with_model.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
@@ -97,11 +88,9 @@ async def test_closed_again_it_is_still_the_same_thumb(story_with_model: Story, 
 
 async def test_a_dismissed_finding_is_not_doubted_twice(story_with_model: Story, model: ScriptedModel) -> None:
     _, carol, pull, comment = await _open_reviewed(story_with_model, model)
-    await carol.reply(comment, "/forge dismiss not any more")
-    await story_with_model.settle()
+    await story_with_model.after(carol.reply(comment, "/forge dismiss not any more"))
     await carol.react(comment, "-1")
-    await carol.merge(pull)
-    await story_with_model.settle()
+    await story_with_model.after(carol.merge(pull))
     assert len(await _list_reactions(story_with_model)) == 1
     assert await _confidence(story_with_model) == 0.5
     assert first_lines(story_with_model.thread_answers(pull, comment)) == snapshot(
@@ -115,19 +104,15 @@ async def test_a_dismissed_finding_is_not_doubted_twice(story_with_model: Story,
 async def test_an_authors_thumb_asks_for_no_roles(story_with_model: Story, model: ScriptedModel) -> None:
     alice, carol, pull, comment = await _open_reviewed(story_with_model, model)
     await alice.react(comment, "+1")
-    await carol.merge(pull)
-    await story_with_model.settle()
+    await story_with_model.after(carol.merge(pull))
     assert await _list_reactions(story_with_model) == []
     assert not [path for path in _list_requests(story_with_model) if path.endswith("/collaborators")]
 
 
 async def test_without_a_comment_of_forge_nothing_is_asked(story: Story) -> None:
     repository, alice = story.repository({"README.md": "# Shop\n"})
-    await alice.push(repository, "feature", {"README.md": "# The shop\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Name it")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"README.md": "# The shop\n"}, title="Name it")
     assert story.comments(pull) == []
     before = len(_list_requests(story))
-    await alice.merge(pull)
-    await story.settle()
+    await story.after(alice.merge(pull))
     assert len(_list_requests(story)) == before

@@ -17,8 +17,7 @@ async def test_an_issue_and_its_pull_request_tell_one_story(story_with_model: St
         assert list(traces) == [found["issue"], found["pull_request"]]
     for where in (asked.issue, pull):
         before = len(story_with_model.answers(where))
-        await asked.alice.comment(where, "/forge history")
-        await story_with_model.settle()
+        await story_with_model.after(asked.alice.comment(where, "/forge history"))
         said = story_with_model.answers(where)[before].body
         assert "| issue |" in said
         assert "| pull request |" in said

@@ -102,9 +102,7 @@ async def test_one_file_that_nobody_read_keeps_all_from_being_merged(story: Stor
 )
 async def test_t_r13_what_runs_unseen_is_not_approved(story: Story, files: dict[str, FileContent]) -> None:
     repository, alice, _ = await at_level(story, 4)
-    head = await alice.push(repository, "feature", files, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, files)
     await jump_ahead(story, hours=10)
     story.pass_over(pull)
     assert story.check(repository, head).conclusion in {"neutral", "action_required"}
@@ -147,8 +145,7 @@ async def test_a_pushed_head_is_read_as_a_whole_where_it_was_not_before(
     asked = len(model.calls)
 
     model.when("eval(input)", {"findings": []})
-    head = await alice.push(repository, "feature", {"c.lua": "c()\n"})
-    await story_with_model.settle()
+    head = await story_with_model.after(alice.push(repository, "feature", {"c.lua": "c()\n"}))
     assert first_lines(story_with_model.questions(pull)) == snapshot(
         ["**human_review: Void: there is nothing left to decide** · G-ID · head `SHA` · a…"]
     )
@@ -163,8 +160,7 @@ async def test_attributes_of_the_author_do_not_hide_what_a_push_brings(
     marked = {".gitattributes": "*.js linguist-generated\n", "a.js": "harmless()\n"}
     pull, _ = await open_pull_request(story_with_model, repository, alice, marked)
     asked = len(model.calls)
-    await alice.push(repository, "feature", {"a.js": "harmless()\nevil()\n"})
-    await story_with_model.settle()
+    await story_with_model.after(alice.push(repository, "feature", {"a.js": "harmless()\nevil()\n"}))
     assert first_lines(story_with_model.questions(pull)) == snapshot(
         ["**Forge asks: protected_paths** · G-ID · head `SHA`"]
     )
@@ -181,8 +177,7 @@ async def test_t_r13_what_takes_back_a_fix_of_the_base_is_read(story_with_model:
     fixed = await carol.push(repository, "main", {"a.js": old.replace("line_30()", "check_permission();\nline_30()")})
     asked, kept, now = len(model.calls), repository.git.commit(head).tree, story_with_model.clock.now()
     merged = repository.git.commit_tree(kept, [head, fixed], "Merge main", "alice <alice@example.com>", now)
-    await alice.reset_branch(repository, "feature", merged)
-    await story_with_model.settle()
+    await story_with_model.after(alice.reset_branch(repository, "feature", merged))
     assert first_lines(story_with_model.questions(pull)) == snapshot([])
     assert any("-check_permission();" in call.content for call in model.calls[asked:])
 
@@ -234,8 +229,7 @@ async def test_no_code_leaves_where_the_repository_forbids_it(
 ) -> None:
     repository, alice, _ = await at_level(story_with_model, 0, f"review: {{model: {said}}}\n")
     pull, head = await open_pull_request(story_with_model, repository, alice, BROKEN)
-    await alice.comment(pull, "/forge review full")
-    await story_with_model.settle()
+    await story_with_model.after(alice.comment(pull, "/forge review full"))
     assert first_lines(story_with_model.answers(pull)) == snapshot(
         ["Reviewing `SHA` from scratch; the check shows the progress."]
     )
@@ -259,14 +253,11 @@ async def test_a_model_that_the_provider_refuses_is_said_in_the_check(
 
 async def test_what_the_linter_of_its_language_finds_broken_is_not_approved(story: Story) -> None:
     repository, alice, _ = await at_level(story, 4)
-    head = await alice.push(
+    pull, head = await story.propose(
         repository,
-        "feature",
+        alice,
         {"cart.js": "export function total(input) {\n  return eval(input);\n}\n", "web/order.ts": "const x = {;\n"},
-        base="main",
     )
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("failure", "Changes requested: 2 findings to fix")
     assert [(each.path, each.line) for each in story.comments(pull)] == [("cart.js", 2), ("web/order.ts", 1)]
@@ -286,8 +277,7 @@ async def open_by_a_workflow(story: Story, *, is_required: bool) -> tuple[Reposi
         story.github.protect(repository, "main", [CHECK_NAME])
     await alice.push(repository, "feature", {"app.py": "import os\n\nos.system(input())\n"}, base="main")
     robot = User(story.github.world, story.github.world.other_app("github-actions").bot)
-    pull = await robot.open_pull_request(repository, "feature")
-    await story.settle()
+    pull = await story.after(robot.open_pull_request(repository, "feature"))
     return repository, alice, pull
 
 
@@ -298,8 +288,7 @@ async def test_what_an_app_opened_does_not_pass_a_required_check_unread(story: S
     assert "write `/forge review`" in (check.summary or "")
     with pytest.raises(Refusal, match="is failing"):
         await alice.merge(pull)
-    await alice.comment(pull, "/forge review")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge review"))
     story.pass_over(pull)
     assert story.check(repository, pull.head_sha).conclusion == "failure"
 
@@ -324,12 +313,10 @@ async def test_a_person_is_asked_about_unread_source_that_a_required_check_would
     assert story.check(repository, head).conclusion == "action_required"
     assert story.gates(pull) == ["human_review"]
     story.clock.move(seconds=5)
-    await carol.comment(pull, "/forge approve")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge approve"))
     story.pass_over(pull)
     assert story.check(repository, head).conclusion == "success"
-    await alice.merge(pull)
-    await story.settle()
+    await story.after(alice.merge(pull))
 
 
 @pytest.mark.parametrize(
@@ -359,8 +346,7 @@ async def test_what_the_configuration_leaves_out_by_its_path_passes_a_required_c
     story.github.protect(repository, "main", [CHECK_NAME])
     pull, head = await open_pull_request(story, repository, alice, {"docs/example.py": "print(1)\n"})
     assert story.check(repository, head).conclusion == "neutral"
-    await alice.merge(pull)
-    await story.settle()
+    await story.after(alice.merge(pull))
 
 
 async def test_no_command_is_promised_where_no_test_can_run(story: Story) -> None:

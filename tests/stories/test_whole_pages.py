@@ -26,11 +26,8 @@ def track(parcel: str) -> bytes:
 async def _propose(story: Story, change: dict[str, str], settings: str = "{}") -> tuple[User, User, PullRequest]:
     """A pull request of alice's; carol maintains."""
     repository, alice = story.repository({**SHOP, ".github/forge.yml": f"{settings}\n"})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
-    await alice.push(repository, "feature", change, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Track parcels", body="As asked in the shop.")
-    await story.settle()
+    carol = story.member(repository, "carol", "maintain")
+    pull, _ = await story.propose(repository, alice, change, title="Track parcels", body="As asked in the shop.")
     return alice, carol, pull
 
 
@@ -294,10 +291,8 @@ How to answer, and who may: Forge's comment on #1.\
 """)
 
     story.clock.move(minutes=20)
-    await alice.comment(pull, "/forge approve")
-    await story.settle()
-    await carol.comment(pull, "Thank you.\n\n/forge approve with: watch the memory")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge approve"))
+    await story.after(carol.comment(pull, "Thank you.\n\n/forge approve with: watch the memory"))
     assert show_page(story.github, pull) == snapshot("""\
 # Track parcels · #1 · alice · open
 

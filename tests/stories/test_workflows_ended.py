@@ -31,9 +31,7 @@ async def _outcomes(story: Story, repository: Repository, sha: str, conclusion: 
 @pytest.mark.parametrize("conclusion", ["success", "failure"])
 async def test_the_ends_of_workflows_are_taken_up(story: Story, conclusion: str) -> None:
     repository, alice = story.repository({"app.py": "x = 1\n"})
-    head = await alice.push(repository, "feature", {"app.py": "x = 2\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": "x = 2\n"})
     assert first_lines(story.comments(pull)) == snapshot([])
     ends = [("check_suite", "completed"), ("workflow_run", "completed")]
     ours = await _outcomes(story, repository, head, conclusion)

@@ -28,9 +28,7 @@ pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depe
 async def prepare_repository(story: Story, name: str = "octo-org/shop") -> tuple[Repository, User]:
     """A repository that was reviewed before, so that there is something of it to lose."""
     repository, alice = story.repository({"app.py": APP, ".github/forge.yml": CONFIGURATION}, name)
-    await alice.push(repository, "before", {"note.md": "1\n"}, base="main")
-    await alice.open_pull_request(repository, "before")
-    await story.settle()
+    await story.propose(repository, alice, {"note.md": "1\n"}, "before")
     assert repository.id in mirrors(story)
     return repository, alice
 

@@ -83,9 +83,7 @@ async def test_t_p13_bases_at_the_same_commit_are_told_apart(story: Story) -> No
     """The verdict is about a branch, not only about the commit at its tip."""
     repository, alice = story.repository({"README.md": "# Shop\n"})
     await alice.reset_branch(repository, "same", repository.git.branch("main") or "")
-    head = await alice.push(repository, "feature", {"note.md": "A note.\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", base="same")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"note.md": "A note.\n"}, base="same")
     assert story.check(repository, head, "same").conclusion == "success"
     await alice.edit_base(pull, "main")
     await story.settle()
@@ -189,9 +187,7 @@ async def test_a_branch_that_requires_the_check_gets_it(story: Story) -> None:
     """The other way round: such a branch may not wait for ever, also if it asks for that after the review."""
     repository, alice = story.repository({"README.md": "# Shop\n"})
     await alice.reset_branch(repository, "release", repository.git.branch("main") or "")
-    head = await alice.push(repository, "feature", {"note.md": "A note.\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", base="release")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"note.md": "A note.\n"}, base="release")
     story.github.protect(repository, "release", [review_texts.CHECK_NAME])
     await alice.comment(pull, "/forge review")
     await story.settle()
@@ -527,9 +523,7 @@ async def test_t_p14_where_no_push_was_heard_of_github_is_asked(story: Story, is
 
 async def test_t_p14_who_pushed_to_a_change_does_not_dismiss(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
-    await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"app.py": BROKEN})
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     mia, carol = story.github.user("mia"), story.github.user("carol")
     for who in (mia, carol):
@@ -578,9 +572,7 @@ async def test_t_p14_two_people_resolve_a_thread_where_one_is_not_enough(story: 
     repository, alice = story.repository({"app.py": APP})
     world = story.github.world
     app = world.other_app("github-actions")
-    await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"app.py": BROKEN})
     branches.commit_files(world, repository, Actor(app.bot, app), "feature", [Commit("Change", {"b.md": "B.\n"})])
     await story.settle()
     comment = story.comments(pull)[-1]

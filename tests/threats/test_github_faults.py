@@ -425,9 +425,7 @@ async def test_o4_a_pull_request_with_three_hundred_findings(story: Story) -> No
     unused = "".join(f"import json as json_{number}\n" for number in range(150))
     few = "review: {max_comments: 1}\n"
     repository, alice = story.repository({"app.py": APP, ".github/forge.yml": few})
-    head = await alice.push(repository, "feature", {name: lines, "z.py": unused}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {name: lines, "z.py": unused})
 
     check = story.check(repository, head)
     assert check.conclusion == "failure"

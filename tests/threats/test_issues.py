@@ -324,8 +324,7 @@ async def test_t_g5_uninstalled_while_a_plan_waits(story_with_model: Story, mode
 async def test_t_p8_paused_while_a_plan_waits(story_with_model: Story, model: ScriptedModel) -> None:
     """The question is void, an approval is none, and nothing begins until people let Forge work again."""
     asked = await open_risky_issue(story_with_model, model)
-    ada = story_with_model.github.user("ada")
-    story_with_model.github.grant(asked.repository, ada, "admin")
+    ada = story_with_model.member(asked.repository, "ada", "admin")
     await asked.comment(ada, "/forge pause")
     await asked.comment(asked.alice, "/forge approve")
     calls = len(model.calls)

@@ -99,8 +99,7 @@ async def test_t_w15_command_on_the_head_before(story: Story) -> None:
 async def test_t_w15_findings_keep_their_threads(story: Story) -> None:
     """The comments of a review are known right after it was posted, so that a thread dismisses its finding."""
     repository, alice = story.repository(BEFORE)
-    bob = story.github.user("bob")
-    story.github.grant(repository, bob, "write")
+    bob = story.member(repository, "bob", "write")
     await alice.push(repository, "feature", {"app.py": "import os\n\n\ndef f(x=[]):\n    return x\n"}, base="main")
     pull = await alice.open_pull_request(repository, head="feature")
     await story.settle()

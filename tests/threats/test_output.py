@@ -106,9 +106,7 @@ async def test_t_o3_a_hostile_pull_request_pings_nobody(story: Story) -> None:
     """A file name and source lines, as far as they get into what is posted."""
     repository, alice = story.repository({"app.py": "x = 1\n"})
     name = "docs/@org fixes #1 ![x](x) </details> `b`.py"
-    head = await alice.push(repository, "feature", {name: "import os\nprint(missing)\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {name: "import os\nprint(missing)\n"})
 
     check = story.check(repository, head)
     allowed = [
@@ -155,9 +153,7 @@ async def test_t_o3_what_a_hostile_model_finds_is_shown_and_does_nothing(
     confirmed: list[JsonValue] = [{"number": number, "verdict": "proven", "quote": source[0]} for number in range(1, 6)]
     model.when("== candidates", {"verdicts": confirmed})
     repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
-    head = await alice.push(repository, "feature", {"rates.py": "\n".join(source) + "\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story_with_model.settle()
+    pull, head = await story_with_model.propose(repository, alice, {"rates.py": "\n".join(source) + "\n"})
 
     summary = story_with_model.check(repository, head).summary or ""
     comments = story_with_model.comments(pull)

@@ -35,9 +35,7 @@ async def begin(story: Story) -> tuple[PullRequest, User, User, User]:
     mallory, rex, carol = (story.github.user(name) for name in ("mallory", "rex", "carol"))
     for who in (mallory, rex, carol):
         story.github.grant(repository, who, "write")
-    await alice.push(repository, "feature", {"NOTES.md": "Discounts come next.\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Prepare discounts")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"NOTES.md": "Discounts come next.\n"}, title="Prepare discounts")
     return pull, mallory, rex, carol
 
 

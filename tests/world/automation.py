@@ -24,8 +24,7 @@ async def at_level(
     """A repository at a level; alice writes, carol is an admin."""
     configured = {} if forge_yml is None else {".github/forge.yml": forge_yml}
     repository, alice = story.repository({"app.py": APP, "README.md": "# Shop\n", **configured, **(files or {})})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "admin")
+    carol = story.member(repository, "carol", "admin")
     database, now = story.forge.services.database, story.clock.now()
     await automation_level.set_level(database, repository.id, level, "carol", "the story's beginning", now)
     return repository, alice, carol

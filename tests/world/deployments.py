@@ -122,9 +122,7 @@ class DeploymentScene:
     async def merge(self, text: str = CHANGED, path: str = "app.py") -> str:
         """alice changes something and carol merges it; the merged commit."""
         await self.open_pull({path: text})
-        sha = await self.carol.merge(self.pull)
-        await self.told.settle()
-        return sha
+        return await self.told.after(self.carol.merge(self.pull))
 
     async def open_pull(self, files: Mapping[str, str]) -> None:
         """alice changes something."""
@@ -140,8 +138,7 @@ class DeploymentScene:
         clean = git.commit_tree(git.merge_tree(main, head).tree, [main, head], "Merge", *signed)
         changed = await self.carol.push(self.repository, "at-home", files, base=clean)
         by_hand = git.commit_tree(git.commit(changed).tree, [main, head], "Merge", *signed)
-        await self.carol.reset_branch(self.repository, "main", by_hand)
-        await self.told.settle()
+        await self.told.after(self.carol.reset_branch(self.repository, "main", by_hand))
 
     @property
     def pull(self) -> PullRequest:
@@ -152,8 +149,7 @@ class DeploymentScene:
         place = on or self.pull
         before = {each.id for each in self.told.answers(place)}
         self.told.clock.move(seconds=2)
-        await who.comment(place, words)
-        await self.told.settle()
+        await self.told.after(who.comment(place, words))
         return "\n".join(each.body for each in self.told.answers(place) if each.id not in before)
 
     async def run_on(self, looks: int = 60) -> None:
@@ -181,8 +177,7 @@ class DeploymentScene:
 
     async def press(self, who: User, button: str, sha: str, environment: str = "staging") -> None:
         """Somebody presses a button of the check of a deployment."""
-        await who.press(self.check(sha, environment), button)
-        await self.told.settle()
+        await self.told.after(who.press(self.check(sha, environment), button))
 
     async def run_until(self, sha: str, percentage: int) -> None:
         """Let time pass until a commit has a share of the traffic."""

@@ -18,12 +18,9 @@ WORKFLOW = (
 async def open_protected(story: Story) -> tuple[Repository, User, User, PullRequest, str]:
     """A pull request of alice's that changes a protected path; carol maintains."""
     repository, alice = story.repository({"README.md": "# Shop\n", ".github/workflows/ci.yml": WORKFLOW})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
+    carol = story.member(repository, "carol", "maintain")
     changed = WORKFLOW.replace("make", "make test")
-    head = await alice.push(repository, "feature", {".github/workflows/ci.yml": changed}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {".github/workflows/ci.yml": changed})
     return repository, alice, carol, pull, head
 
 
