@@ -27,14 +27,11 @@ from tests.world.automation import (
 )
 from tests.world.replies import first_lines
 
-pytestmark = pytest.mark.tells("protection")  # which checks a branch requires, without which nothing is approved
+pytestmark = [
+    pytest.mark.tells("protection"),  # which checks a branch requires, without which nothing is approved
+    pytest.mark.usefixtures("model"),  # it reads all that Forge may approve or merge, and finds nothing
+]
 UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
-
-
-@pytest.fixture
-def story(story_with_model: Story) -> Story:
-    """A model reads all that Forge may approve or merge; it finds nothing."""
-    return story_with_model
 
 
 def subject(repository: Repository, sha: str) -> str:

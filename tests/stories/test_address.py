@@ -19,9 +19,8 @@ QUESTION: dict[str, JsonValue] = {"plan": None, "questions": ["Who is meant: the
 PROTECTED = "shop/secret.env"
 
 
-async def test_each_thread_of_people_is_answered(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_each_thread_of_people_is_answered(story: Story, model: ScriptedModel) -> None:
     """One is done, one refused, one names a protected file; a reader may not ask, and resolved threads stay."""
-    story = story_with_model
     repository, alice = story.repository({**SHOP, ".github/forge.yml": f"paths: {{protected: [{PROTECTED}]}}\n"})
     reader, carol = story.github.user("reader"), story.github.user("carol")
     story.github.grant(repository, carol, "write")
@@ -109,10 +108,9 @@ Nothing to do: people have no open thread here that waits for an answer.
 
 
 async def test_who_edited_what_others_wish_does_not_approve_what_was_made_of_it(
-    story_with_model: Story, model: ScriptedModel
+    story: Story, model: ScriptedModel
 ) -> None:
     """The reader's wish is done as carol has put it, so somebody else looks at it."""
-    story = story_with_model
     gate = "gates: {look: {phase: review, when: 'review.files_changed > 0', prompt: Is it right?}}\n"
     repository, alice = story.repository({**SHOP, ".github/forge.yml": gate})
     reader, carol, dan = (story.github.user(name) for name in ("reader", "carol", "dan"))

@@ -82,9 +82,8 @@ async def merge_by_hand(story: Story, pull: PullRequest, steps: str, patch: str)
         return (tree / "shop/cart.py").read_text()
 
 
-async def test_who_may_ask_for_what(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_who_may_ask_for_what(story: Story, model: ScriptedModel) -> None:
     """A reader, somebody who may triage, and the author of a fork; a writer first reads that head. No model is asked."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story, fork=True)
     mallory, dave, reader = (story.github.user(name) for name in ("mallory", "dave", "reader"))
     story.github.grant(repository, dave, "triage")
@@ -108,9 +107,8 @@ async def test_who_may_ask_for_what(story_with_model: Story, model: ScriptedMode
     assert len(model.calls) == before
 
 
-async def test_where_a_merge_may_not_be_pushed(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_where_a_merge_may_not_be_pushed(story: Story, model: ScriptedModel) -> None:
     """Rules of the branch about history and signatures are kept and said: a way without a merge, or a pull request."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE})
     head = pull.head_sha
     model.when(CONFLICT, RESOLVED)
@@ -150,9 +148,8 @@ index SHA..SHA 100644
     story.pass_over(pull)
 
 
-async def test_of_a_fork(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_of_a_fork(story: Story, model: ScriptedModel) -> None:
     """What a writer asks for once they let the head be run is shown as a patch, which whoever wrote it can apply."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE}, fork=True)
     head = pull.head_sha
     ran = story.github.run_workflow(repository, head, "CI", {"test": ("failure", "E   assert 200 == 180\n")})
@@ -194,9 +191,8 @@ Copy it, and apply it with `git apply`.\
     story.pass_over(pull)
 
 
-async def test_what_git_and_people_merge(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_git_and_people_merge(story: Story, model: ScriptedModel) -> None:
     """A renamed file follows its rename; a lock file and a submodule are left to people, and no model is asked."""
-    story = story_with_model
     before = {"uv.lock": "shop 1\n", "lib": Blob(b"1" * 40, "160000"), "shop/tax.py": TAX}
     mine = {"uv.lock": "shop 2\n", "lib": Blob(b"2" * 40, "160000"), "shop/tax.py": TAX + "\n\nVAT = 19\n"}
     theirs = {"uv.lock": "shop 3\n", "lib": Blob(b"3" * 40, "160000"), "shop/tax.py": None, "shop/rates.py": TAX}
@@ -236,9 +232,8 @@ git push
     story.pass_over(pull)
 
 
-async def test_what_stops_it_in_the_middle(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_stops_it_in_the_middle(story: Story, model: ScriptedModel) -> None:
     """While a model is at it: a pause, level 0, a role that is gone, a command, the branch deleted. No commit of it."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE})
     carol, dave = story.github.user("carol"), story.github.user("dave")
     story.github.grant(repository, carol, "admin")
@@ -358,9 +353,8 @@ Give the instruction again to try anew.\
         story.pass_over(pull)
 
 
-async def test_more_threads_than_are_worked_off_at_once(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_more_threads_than_are_worked_off_at_once(story: Story, model: ScriptedModel) -> None:
     """Twenty are, oldest first; the others wait for another command. A pause stops all that are left."""
-    story = story_with_model
     notes = "".join(f"Line {number}.\n" for number in range(1, 24))
     _, alice, pull = await open_pull(story, {"NOTES.md": notes})
     reader = story.github.user("reader")

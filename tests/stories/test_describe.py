@@ -49,9 +49,8 @@ async def open_change(story: Story, body: str, **files: str) -> tuple[Repository
     return repository, ann, carol, pull
 
 
-async def test_a_description_is_proposed_and_taken(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_description_is_proposed_and_taken(story: Story, model: ScriptedModel) -> None:
     """The template's headings and what a person wrote stay; nothing in a model's words acts, or is a secret."""
-    story = story_with_model
     written = TEMPLATE.replace("[ ] I read", "[x] I read").replace("## Checks", "Refs #1\r\n\r\n## Checks")
     _, ann, carol, pull = await open_change(story, written, **{".github/PULL_REQUEST_TEMPLATE.md": TEMPLATE})
     model.when(DESCRIBES, DRAFT)
@@ -148,11 +147,8 @@ Refs #1
     story.pass_over(pull)
 
 
-async def test_a_description_that_changed_meanwhile_is_proposed_anew(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_a_description_that_changed_meanwhile_is_proposed_anew(story: Story, model: ScriptedModel) -> None:
     """Without a template, too: what a person writes stands first, and at level 0 Forge sets nothing."""
-    story = story_with_model
     repository, ann, carol, pull = await open_change(story, "")
     model.when(DESCRIBES, {"title": "Take a discount", "sections": [{"text": "`total` takes a share off."}]})
     await story.after(ann.comment(pull, "/forge describe"))
@@ -193,9 +189,8 @@ It was time.
     story.pass_over(pull)
 
 
-async def test_a_walkthrough_is_one_comment(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_walkthrough_is_one_comment(story: Story, model: ScriptedModel) -> None:
     """It names only what the change has, says what it leaves out, and follows the head where it stands."""
-    story = story_with_model
     repository, ann, carol, pull = await open_change(story, "")
     walk: dict[str, JsonValue] = {
         "parts": [
@@ -246,8 +241,7 @@ Look hardest at: a discount above 1
     story.pass_over(pull)
 
 
-async def test_of_documents_alone_the_model_sees_the_words(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_of_documents_alone_the_model_sees_the_words(story: Story, model: ScriptedModel) -> None:
     repository, _, carol, _ = await open_change(story, "")
     pull, _ = await story.propose(
         repository, carol, {"GUIDE.md": "Rates are net.\n"}, "words", title="Say what rates are"

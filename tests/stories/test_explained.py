@@ -21,9 +21,9 @@ async def ask_for_tests(story: Story, configured: str = "") -> tuple[PullRequest
     return pull, check
 
 
-async def test_a_failure_is_explained(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_failure_is_explained(story: Story, model: ScriptedModel) -> None:
     model.when(FAILED, build_judgement(0.9))
-    _, check = await ask_for_tests(story_with_model)
+    _, check = await ask_for_tests(story)
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
     summary = check.summary or ""
     assert "### What it means" in summary
@@ -33,10 +33,10 @@ async def test_a_failure_is_explained(story_with_model: Story, model: ScriptedMo
 
 @pytest.mark.parametrize("configured", ["review: {model: never}\n", ""])
 async def test_where_no_model_explains_the_result_is_the_same(
-    story_with_model: Story, model: ScriptedModel, configured: str
+    story: Story, model: ScriptedModel, configured: str
 ) -> None:
     model.when(FAILED, build_judgement(0.9) if configured.startswith("review") else Fails(400))
-    _, check = await ask_for_tests(story_with_model, configured)
+    _, check = await ask_for_tests(story, configured)
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
     assert "The discount is added." not in (check.summary or "")
     if configured.startswith("review"):

@@ -93,9 +93,8 @@ SHA is on `feature`. Fixes F-FNQ5I5. Tests: No tests found.
     story.pass_over(pull)
 
 
-async def test_a_model_fixes_it_and_the_tests_run(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_model_fixes_it_and_the_tests_run(story: Story, model: ScriptedModel) -> None:
     """Said again at once it is done, before the review of the commit or after it, and no model is asked."""
-    story = story_with_model
     find_division(model)
     repository, alice, _ = await at_level(story, 1, files=TESTED)
     pull, head = await open_pull_request(story, repository, alice, {"billing/pay.py": PAY})
@@ -124,10 +123,7 @@ SHA is on `feature`. Fixes F-OZQFDT. An empty list gives 0. Tests: Passed: 1 tes
     story.pass_over(pull)
 
 
-async def test_what_fails_because_of_it_is_mended_once_and_else_proposed(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
-    story = story_with_model
+async def test_what_fails_because_of_it_is_mended_once_and_else_proposed(story: Story, model: ScriptedModel) -> None:
     find_division(model)
     repository, alice, _ = await at_level(story, 1, files=TESTED)
     pull, head = await open_pull_request(story, repository, alice, {"billing/pay.py": PAY})
@@ -152,8 +148,7 @@ async def test_what_fails_because_of_it_is_mended_once_and_else_proposed(
     story.pass_over(pull)
 
 
-async def test_a_finding_that_is_wrong_or_left(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_a_finding_that_is_wrong_or_left(story: Story, model: ScriptedModel) -> None:
     _, _, carol, pull, comment = await open_reviewed(story, model)
     head = pull.head_sha
     left: dict[str, JsonValue] = {"summary": "Nothing.", "is_done": False, "not_done": "Ask @team: 0 or an error?"}
@@ -169,9 +164,8 @@ async def test_a_finding_that_is_wrong_or_left(story_with_model: Story, model: S
     assert pull.head_sha == head
 
 
-async def test_a_fix_that_obeys_the_code_does_nothing_else(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_fix_that_obeys_the_code_does_nothing_else(story: Story, model: ScriptedModel) -> None:
     """A comment in the file tells the model what to do: its words act nowhere."""
-    story = story_with_model
     repository, _, carol, pull, comment = await open_reviewed(story, model)
     model.when(ASKED, ONE_LINE, {"summary": OBEYS, "is_done": True})
     await story.after(carol.reply(comment, "/forge fix"))
@@ -181,8 +175,7 @@ async def test_a_fix_that_obeys_the_code_does_nothing_else(story_with_model: Sto
     story.pass_over(pull)
 
 
-async def test_who_may_not_and_what_is_wrong(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_who_may_not_and_what_is_wrong(story: Story, model: ScriptedModel) -> None:
     _, _, carol, pull, comment = await open_reviewed(story, model)
     reader = story.github.user("reader")
     before = len(model.calls)
@@ -195,9 +188,8 @@ async def test_who_may_not_and_what_is_wrong(story_with_model: Story, model: Scr
     assert len(model.calls) == before
 
 
-async def test_people_decide_about_a_protected_file(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_people_decide_about_a_protected_file(story: Story, model: ScriptedModel) -> None:
     """Then it is a pull request, as what an instruction makes of such a file."""
-    story = story_with_model
     find_division(model)
     repository, alice, carol = await at_level(story, 1, "paths: {protected: [billing/**]}\n")
     pull, head = await story.propose(repository, alice, {"billing/pay.py": PAY})
@@ -217,11 +209,8 @@ async def test_people_decide_about_a_protected_file(story_with_model: Story, mod
     story.pass_over(pull)
 
 
-async def test_what_was_mended_beside_its_line_is_not_fixed_again(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_what_was_mended_beside_its_line_is_not_fixed_again(story: Story, model: ScriptedModel) -> None:
     """The review of the mending commit holds on to the finding; whoever is to fix it looks first, and settles it."""
-    story = story_with_model
     repository, alice, carol, pull, comment = await open_reviewed(story, model, "warning")
     guarded = PAY.replace(WRONG, f"    if not prices:\n        return 0\n{WRONG}")
     head = await story.after(alice.push(repository, "feature", {"billing/pay.py": guarded}))
@@ -239,11 +228,8 @@ async def test_what_was_mended_beside_its_line_is_not_fixed_again(
 
 
 @pytest.mark.parametrize("path", ["README.md", "billing/pay.py"])
-async def test_what_blocks_is_not_lifted_by_the_word_of_an_agent(
-    story_with_model: Story, model: ScriptedModel, path: str
-) -> None:
+async def test_what_blocks_is_not_lifted_by_the_word_of_an_agent(story: Story, model: ScriptedModel, path: str) -> None:
     """It has read what the author wrote: of a file that is as it was it may say nothing, of another a review looks."""
-    story = story_with_model
     repository, alice, carol, pull, comment = await open_reviewed(story, model)
     text = "It is mended.\n" if path == "README.md" else f"# It is mended.\n{PAY}"
     head = await story.after(alice.push(repository, "feature", {path: text}))
@@ -258,9 +244,9 @@ async def test_what_blocks_is_not_lifted_by_the_word_of_an_agent(
     story.pass_over(pull)
 
 
-async def test_what_an_author_hid_is_fixed_as_any_finding(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_an_author_hid_is_fixed_as_any_finding(story: Story, model: ScriptedModel) -> None:
     """No agent did this work before, so none is told to take it back."""
-    story, empty = story_with_model, "def test_total():\n    assert True\n"
+    empty = "def test_total():\n    assert True\n"
     said = {**claim(2, "assert True", "warning"), "rule": "avoidance/failure-hidden", "path": "tests/test_pay.py"}
     model.when("assert True", {"findings": [said]})
     model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": "assert True"}]})
@@ -277,11 +263,8 @@ async def test_what_an_author_hid_is_fixed_as_any_finding(story_with_model: Stor
     story.pass_over(pull)
 
 
-async def test_what_is_gone_while_its_head_is_reviewed_stays_gone(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_what_is_gone_while_its_head_is_reviewed_stays_gone(story: Story, model: ScriptedModel) -> None:
     """The review holds on to the finding, and ends after whoever was to fix it told that it is gone."""
-    story = story_with_model
     repository, alice, carol, pull, comment = await open_reviewed(story, model, "warning")
     [name] = story.finding_names(pull)
     reading, told = asyncio.Event(), asyncio.Event()

@@ -67,8 +67,7 @@ SHA is on `feature`. Of 4 findings: 3 fixed, 1 left. Tests: No tests found.
     story.pass_over(pull)
 
 
-async def test_with_a_model_its_changes_are_in_the_same_commit(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_with_a_model_its_changes_are_in_the_same_commit(story: Story, model: ScriptedModel) -> None:
     repository, pull = await _open(story, model)
     by, head = story.github.user("alice"), pull.head_sha
     model.when(ASKED, ONE_LINE, FIXED)
@@ -95,10 +94,7 @@ SHA is on `feature`. Of 2 findings: 2 fixed. An empty list gives 0. Tests: No te
     story.pass_over(pull)
 
 
-async def test_what_is_known_and_what_a_model_makes_meet_in_one_file(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
-    story = story_with_model
+async def test_what_is_known_and_what_a_model_makes_meet_in_one_file(story: Story, model: ScriptedModel) -> None:
     find_division(model)
     repository, alice, _ = await at_level(story, 1)
     pull, head = await open_pull_request(story, repository, alice, {"billing/pay.py": f"import sys\n{PAY}"})
@@ -111,9 +107,8 @@ async def test_what_is_known_and_what_a_model_makes_meet_in_one_file(
     story.pass_over(pull)
 
 
-async def test_what_a_known_fix_beside_it_mends_is_fixed(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_a_known_fix_beside_it_mends_is_fixed(story: Story, model: ScriptedModel) -> None:
     """The agent that is to fix it sees the code with the known fixes in it, and says that it is gone."""
-    story = story_with_model
     said = {**claim(2, "import sys"), "path": "app.py", "message": "Importing this here starts a second loop."}
     model.when("+ import sys", {"findings": [said, claim()]})
     model.when("len(prices)", {"findings": [said, claim()]})
@@ -127,8 +122,7 @@ async def test_what_a_known_fix_beside_it_mends_is_fixed(story_with_model: Story
     story.pass_over(pull)
 
 
-async def test_a_model_that_does_not_answer_leaves_what_is_known(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_a_model_that_does_not_answer_leaves_what_is_known(story: Story, model: ScriptedModel) -> None:
     repository, pull = await _open(story, model)
     model.when(ASKED, Fails(400))
     await story.github.user("alice").comment(pull, "/forge fix all")
@@ -143,8 +137,7 @@ async def test_a_model_that_does_not_answer_leaves_what_is_known(story_with_mode
     story.pass_over(pull)
 
 
-async def test_what_may_not_be_fixed_is_named_with_its_reason(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_what_may_not_be_fixed_is_named_with_its_reason(story: Story, model: ScriptedModel) -> None:
     find_division(model)
     settings = "paths: {protected: [infra/**]}\nreview: {never_send: [private/**]}\n"
     repository, alice, _ = await at_level(story, 1, settings)

@@ -37,10 +37,9 @@ async def test_who_dismissed_a_warning_said_nothing_of_an_error(story: Story) ->
 
 @pytest.mark.parametrize("unshown", ["block", "warn"])
 async def test_an_error_is_said_on_lines_that_a_push_does_not_reach(
-    story_with_model: Story, model: ScriptedModel, unshown: str
+    story: Story, model: ScriptedModel, unshown: str
 ) -> None:
     """Also where the repository wants it to be a warning because no test shows it."""
-    story = story_with_model
     settings = {".github/forge.yml": f"review: {{unshown: {unshown}}}\n"}
     repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": "", **settings})
     pull, _ = await story.propose(repository, alice, {"billing/pay.py": PAY}, title="Add totals")

@@ -32,40 +32,40 @@ async def _open_pull_request(story: Story) -> tuple[Repository, PullRequest, str
     return repository, pull, head
 
 
-async def test_nothing_is_written_or_asked_until_it_is_resumed(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_nothing_is_written_or_asked_until_it_is_resumed(story: Story, model: ScriptedModel) -> None:
     find_division(model)
-    await intervention.halt(story_with_model.forge.settings, "prices look wrong")
-    before = count_writes(story_with_model)
-    repository, pull, head = await _open_pull_request(story_with_model)
-    assert (count_writes(story_with_model), model.calls) == (before, [])
-    [run] = await story_with_model.runs()
+    await intervention.halt(story.forge.settings, "prices look wrong")
+    before = count_writes(story)
+    repository, pull, head = await _open_pull_request(story)
+    assert (count_writes(story), model.calls) == (before, [])
+    [run] = await story.runs()
     assert (run.state, run.reason) == ("waiting", "halted")
-    story_with_model.clock.move(hours=30)  # longer than the longest wait: it looks, and waits again
-    await story_with_model.settle()
-    assert (count_writes(story_with_model), model.calls) == (before, [])
+    story.clock.move(hours=30)  # longer than the longest wait: it looks, and waits again
+    await story.settle()
+    assert (count_writes(story), model.calls) == (before, [])
 
-    await intervention.resume(story_with_model.forge.settings)
-    await story_with_model.settle()
-    assert story_with_model.check(repository, head).conclusion == "failure"
-    assert len(story_with_model.comments(pull)) == 1
+    await intervention.resume(story.forge.settings)
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert len(story.comments(pull)) == 1
     assert len(model.calls) == 2
 
 
-async def test_a_run_at_work_stops_before_its_next_write(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_run_at_work_stops_before_its_next_write(story: Story, model: ScriptedModel) -> None:
     find_division(model)
 
     async def stop() -> None:
-        await intervention.halt(story_with_model.forge.settings, "")
+        await intervention.halt(story.forge.settings, "")
 
-    act_after_write(story_with_model, stop, said="in_progress")
-    repository, pull, head = await _open_pull_request(story_with_model)
+    act_after_write(story, stop, said="in_progress")
+    repository, pull, head = await _open_pull_request(story)
     assert model.calls == []
-    assert story_with_model.check(repository, head).status == "in_progress"
+    assert story.check(repository, head).status == "in_progress"
 
-    await intervention.resume(story_with_model.forge.settings)
-    await story_with_model.settle()
-    assert story_with_model.check(repository, head).conclusion == "failure"
-    assert len(story_with_model.comments(pull)) == 1
+    await intervention.resume(story.forge.settings)
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert len(story.comments(pull)) == 1
 
 
 async def test_a_decision_counts_while_forge_is_halted(story: Story) -> None:

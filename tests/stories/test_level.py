@@ -92,43 +92,39 @@ async def test_a_missed_bug_is_told_in_words_or_by_its_place(story: Story) -> No
     assert "Noted as a critical bug" in (await answer(story, alice, pull, "/forge missed app.py:3")).body
 
 
-async def test_a_revert_of_what_forge_approved_counts_once(story_with_model: Story) -> None:
-    repository, alice, carol, pull, _ = await open_reviewed(story_with_model)
-    await story_with_model.after(carol.comment(pull, "/forge level 3"))
-    assert first_lines(story_with_model.answers(pull)) == snapshot(
+@pytest.mark.usefixtures("model")
+async def test_a_revert_of_what_forge_approved_counts_once(story: Story) -> None:
+    repository, alice, carol, pull, _ = await open_reviewed(story)
+    await story.after(carol.comment(pull, "/forge level 3"))
+    assert first_lines(story.answers(pull)) == snapshot(
         ["Automation level 1 → **3** (acts and tells). Forge also merges changes of low r…"]
     )
-    await story_with_model.after(carol.merge(pull))
+    await story.after(carol.merge(pull))
     for number, branch in enumerate(("revert-1", "revert-2")):
         await alice.push(repository, branch, {"README.md": f"# {number}\n"}, base="main")
         body = f"Reverts octo-org/shop#{pull.number}"
-        undo = await alice.open_pull_request(repository, branch, title='Revert "A change"', body=body)
-        await story_with_model.settle()
-        await story_with_model.after(carol.merge(undo))
-        assert first_lines(story_with_model.reviews(undo)) == snapshot(
-            ["Approved without being asked, for head `SHA` only."]
-        )
-        story_with_model.pass_over(undo)
-    assert len((await automation_level.load_facts(story_with_model.forge.services.database, repository.id)).missed) == 1
-    assert "Automation level **2**" in (await answer(story_with_model, alice, pull, "/forge level")).body
+        undo = await story.after(alice.open_pull_request(repository, branch, title='Revert "A change"', body=body))
+        await story.after(carol.merge(undo))
+        assert first_lines(story.reviews(undo)) == snapshot(["Approved without being asked, for head `SHA` only."])
+        story.pass_over(undo)
+    assert len((await automation_level.load_facts(story.forge.services.database, repository.id)).missed) == 1
+    assert "Automation level **2**" in (await answer(story, alice, pull, "/forge level")).body
 
 
-async def test_words_about_another_repository_revert_nothing(story_with_model: Story) -> None:
-    repository, alice, carol, pull, _ = await open_reviewed(story_with_model)
-    await answer(story_with_model, carol, pull, "/forge level 3")
+@pytest.mark.usefixtures("model")
+async def test_words_about_another_repository_revert_nothing(story: Story) -> None:
+    repository, alice, carol, pull, _ = await open_reviewed(story)
+    await answer(story, carol, pull, "/forge level 3")
     await carol.merge(pull)
     await alice.push(repository, "again", {"README.md": "# 2\n"}, base="main")
     body = f"Reverts octo-org/other#{pull.number}"
-    undo = await alice.open_pull_request(repository, "again", title='Revert "A change"', body=body)
-    await story_with_model.settle()
-    await story_with_model.after(carol.merge(undo))
-    assert first_lines(story_with_model.reviews(undo)) == snapshot(
-        ["Approved without being asked, for head `SHA` only."]
-    )
-    assert first_lines(story_with_model.answers(undo)) == snapshot(
+    undo = await story.after(alice.open_pull_request(repository, "again", title='Revert "A change"', body=body))
+    await story.after(carol.merge(undo))
+    assert first_lines(story.reviews(undo)) == snapshot(["Approved without being asked, for head `SHA` only."])
+    assert first_lines(story.answers(undo)) == snapshot(
         ["**Forge merges** `SHA` after TIME, if nothing changes until then."]
     )
-    assert "Automation level **3**" in (await answer(story_with_model, alice, pull, "/forge level")).body
+    assert "Automation level **3**" in (await answer(story, alice, pull, "/forge level")).body
 
 
 async def test_merging_against_the_verdict_is_no_approval(story: Story) -> None:
@@ -138,10 +134,11 @@ async def test_merging_against_the_verdict_is_no_approval(story: Story) -> None:
     assert "Automation level **1**" in (await answer(story, alice, pull, "/forge level")).body
 
 
-async def test_merging_with_the_verdict_is_an_approval(story_with_model: Story) -> None:
-    _, alice, carol, pull, _ = await open_reviewed(story_with_model, {"cart.py": "LIMIT = 3\n"})
-    await story_with_model.after(carol.merge(pull))
-    body = (await answer(story_with_model, alice, pull, "/forge level")).body
+@pytest.mark.usefixtures("model")
+async def test_merging_with_the_verdict_is_an_approval(story: Story) -> None:
+    _, alice, carol, pull, _ = await open_reviewed(story, {"cart.py": "LIMIT = 3\n"})
+    await story.after(carol.merge(pull))
+    body = (await answer(story, alice, pull, "/forge level")).body
     assert "approval rate 10 %, at least 80 % needed" in body
 
 

@@ -47,8 +47,7 @@ def listen(story: Story, pull: PullRequest) -> list[str]:
     return bodies(story.answers(pull))
 
 
-async def test_what_is_red_is_mended_and_looked_at_twice(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_what_is_red_is_mended_and_looked_at_twice(story: Story, model: ScriptedModel) -> None:
     repository, alice, pull = await open_pull(story)
     head = pull.head_sha
     story.github.run_workflow(repository, head, "CI", {"test": ("failure", LOG), "build": ("success", "fine\n")})
@@ -115,10 +114,7 @@ SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
     story.pass_over(pull)
 
 
-async def test_checks_that_end_before_the_answer_does_are_told_in_it(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
-    story = story_with_model
+async def test_checks_that_end_before_the_answer_does_are_told_in_it(story: Story, model: ScriptedModel) -> None:
     repository, alice, pull = await open_pull(story)
     story.github.report_check(repository, pull.head_sha, "types", "failure", "types-app", OUTPUT)
     await story.settle()
@@ -139,9 +135,8 @@ async def test_checks_that_end_before_the_answer_does_are_told_in_it(
     assert told.partition("<!--")[0].rstrip().endswith("`types` passes now.")
 
 
-async def test_what_is_not_of_the_change_is_left_alone(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_is_not_of_the_change_is_left_alone(story: Story, model: ScriptedModel) -> None:
     """Nothing red, red on the base, chance; and strangers ask for nothing."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story)
     before = len(model.calls)
     for who in (story.github.user("reader"), alice):
@@ -187,8 +182,7 @@ Nothing was changed yet:
     story.pass_over(pull)
 
 
-async def test_an_answer_behind_the_command_goes_on(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_an_answer_behind_the_command_goes_on(story: Story, model: ScriptedModel) -> None:
     repository, alice, pull = await open_pull(story)
     story.github.report_check(repository, pull.head_sha, "types", "failure", "types-app", OUTPUT)
     await story.settle()
@@ -202,9 +196,8 @@ async def test_an_answer_behind_the_command_goes_on(story_with_model: Story, mod
     story.pass_over(pull)
 
 
-async def test_a_mention_runs_the_command_that_says_the_same(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_mention_runs_the_command_that_says_the_same(story: Story, model: ScriptedModel) -> None:
     """Where the model is not sure it is an instruction; who has no role is not heard."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story)
     name, reader = story.github.app.slug, story.github.user("reader")
     story.github.report_check(repository, pull.head_sha, "types", "failure", "types-app", OUTPUT)
@@ -225,8 +218,7 @@ async def test_a_mention_runs_the_command_that_says_the_same(story_with_model: S
     story.pass_over(pull)
 
 
-async def test_a_mention_has_the_change_described(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_a_mention_has_the_change_described(story: Story, model: ScriptedModel) -> None:
     _, alice, pull = await open_pull(story)
     named: Json = {"meaning": "request", "has_reason": False, "command": "describe", "confidence": 0.9}
     model.when("== reply", named)

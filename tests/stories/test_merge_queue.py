@@ -6,14 +6,11 @@ from simulator.errors import Refusal
 from tests.stories.driver import Story
 from tests.world.automation import announcements, approvals, at_level, jump_ahead, list_actions, settle_looks
 
-pytestmark = pytest.mark.tells("protection")  # which checks a branch requires
+pytestmark = [
+    pytest.mark.tells("protection"),  # which checks a branch requires
+    pytest.mark.usefixtures("model"),  # it reads all that Forge may approve or merge, and finds nothing
+]
 DONE = {("auto_approve", 4, "ladder.auto_approve"), ("auto_merge", 4, "ladder.auto_merge")}
-
-
-@pytest.fixture
-def story(story_with_model: Story) -> Story:
-    """A model reads all that Forge may approve or merge; it finds nothing."""
-    return story_with_model
 
 
 @pytest.mark.parametrize("ruleset", [True, False])

@@ -24,7 +24,7 @@ async def _open_pull_request(story: Story, author: str = "alice") -> tuple[Repos
 
 
 async def test_what_a_tool_calls_a_warning_blocks_where_the_model_says_who_meets_it(
-    story_with_model: Story, model: ScriptedModel
+    story: Story, model: ScriptedModel
 ) -> None:
     """A tool knows the pattern, and not that requests reach it. It is said once, in the model's words."""
     line = "ENV = Environment(autoescape=False)"
@@ -37,13 +37,13 @@ async def test_what_a_tool_calls_a_warning_blocks_where_the_model_says_who_meets
     }
     model.when("autoescape=False", {"findings": [found]})
     model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": line}]})
-    repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     pages = f"from jinja2 import Environment\n\n{line}\n"
-    pull, head = await story_with_model.propose(repository, alice, {"shop/pages.py": pages})
+    pull, head = await story.propose(repository, alice, {"shop/pages.py": pages})
     assert "shop/pages.py:3 ruff/S701 warning\n" in model.calls[0].content
-    assert story_with_model.check(repository, head).conclusion == "failure"
-    [comment] = story_with_model.comments(pull)
-    [said, tool] = story_with_model.finding_names(pull)
+    assert story.check(repository, head).conclusion == "failure"
+    [comment] = story.comments(pull)
+    [said, tool] = story.finding_names(pull)
     assert comment.body == snapshot("""\
 🔴 **Error** · security
 
@@ -53,44 +53,43 @@ What a visitor sends becomes part of the page. Leave autoescape on.
 
 <sub>F-4UT5PJ · also [`ruff/S701`](https://docs.astral.sh/ruff/rules/jinja2-autoescape-false) · Not a problem? Someone else with the role write (you, if nobody else has it) replies `/forge dismiss` and why (with an F-ID: only that one)</sub>\
 """)
-    summary = story_with_model.check(repository, head).summary or ""
+    summary = story.check(repository, head).summary or ""
     [row] = [line for line in summary.split("\n") if "shop/pages.py:3` 💬" in line]
     assert [part in row for part in (said, tool, "S701")] == [True, True, True]
     assert [part in summary.replace(row, "") for part in (said, tool, "S701")] == [True, False, False]
 
 
-async def test_the_second_look_hears_nothing_from_the_author(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_the_second_look_hears_nothing_from_the_author(story: Story, model: ScriptedModel) -> None:
     """Else whoever wants a finding refuted would only have to say so."""
     find_division(model)
-    repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     await alice.push(repository, "feature", {"billing/pay.py": PAY}, "Never empty", base="main")
     words = "No cart is empty, so that is fine."
-    pull = await alice.open_pull_request(repository, "feature", title="Add sure totals", body=words)
-    await story_with_model.settle()
+    pull = await story.after(alice.open_pull_request(repository, "feature", title="Add sure totals", body=words))
     first, second = [call.content for call in model.calls]
     said = ("Add sure totals", "No cart is empty", "Never empty")
     assert [each in first for each in said] == [True, True, False]
     assert "== candidates" in second
     assert not any(each in second for each in said)
-    story_with_model.pass_over(pull)
+    story.pass_over(pull)
 
 
 async def test_a_small_change_of_source_is_read_and_so_is_a_change_of_documents(
-    story_with_model: Story, model: ScriptedModel
+    story: Story, model: ScriptedModel
 ) -> None:
-    repository, alice = story_with_model.repository({"app.py": "VALUE = 1\n", "README.md": "# Shop\n"})
-    _, head = await story_with_model.propose(repository, alice, {"README.md": "# Store\n"}, "words")
-    assert story_with_model.check(repository, head).conclusion == "success"
+    repository, alice = story.repository({"app.py": "VALUE = 1\n", "README.md": "# Shop\n"})
+    _, head = await story.propose(repository, alice, {"README.md": "# Store\n"}, "words")
+    assert story.check(repository, head).conclusion == "success"
     assert ["# Store" in call.content for call in model.calls] == [True]
 
-    _, head = await story_with_model.propose(repository, alice, {"app.py": "VALUE = 2\n"})
-    assert story_with_model.check(repository, head).conclusion == "success"
+    _, head = await story.propose(repository, alice, {"app.py": "VALUE = 2\n"})
+    assert story.check(repository, head).conclusion == "success"
     [_, call] = model.calls
     assert "VALUE = 2" in call.content
 
 
 async def test_the_model_sees_who_calls_what_changed_and_no_other_of_the_name(
-    story_with_model: Story, model: ScriptedModel
+    story: Story, model: ScriptedModel
 ) -> None:
     caller = "from till import total\n\n\ndef pay(cart):\n    return total(cart) {sign} 1\n"
     unchanged = {
@@ -101,8 +100,8 @@ async def test_the_model_sees_who_calls_what_changed_and_no_other_of_the_name(
         "deploy.yml": "total: 1\n",
     }
     till = "def total(cart):\n    return sum(cart)\n"
-    repository, alice = story_with_model.repository({**unchanged, "till.py": till})
-    await story_with_model.propose(repository, alice, {"till.py": till.replace("cart)", "cart, rate)", 1)})
+    repository, alice = story.repository({**unchanged, "till.py": till})
+    await story.propose(repository, alice, {"till.py": till.replace("cart)", "cart, rate)", 1)})
     [call] = model.calls
     assert [line for line in call.content.split("\n") if "(unchanged" in line] == [
         "== shop/pay.py (unchanged, calls total, which changed)"
@@ -110,22 +109,22 @@ async def test_the_model_sees_who_calls_what_changed_and_no_other_of_the_name(
     assert "5     return total(cart) + 1" in call.content
 
 
-async def test_push_asks_only_about_what_is_new(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_push_asks_only_about_what_is_new(story: Story, model: ScriptedModel) -> None:
     find_division(model)
-    repository, alice, pull, _ = await _open_pull_request(story_with_model)
+    repository, alice, pull, _ = await _open_pull_request(story)
     asked = len(model.calls)
     for number in range(3):
-        await story_with_model.after(alice.push(repository, "feature", {f"billing/more_{number}.py": FILLER}))
-    assert len(story_with_model.comments(pull)) == 1
+        await story.after(alice.push(repository, "feature", {f"billing/more_{number}.py": FILLER}))
+    assert len(story.comments(pull)) == 1
     assert all("len(prices)" not in call.content for call in model.calls[asked:])
 
 
 @pytest.mark.parametrize("pattern", ["billing/**", "{billing,secrets}/*.{py,key}", "billin[a-g]/*"])
-async def test_never_send(pattern: str, story_with_model: Story, model: ScriptedModel) -> None:
-    repository, alice = story_with_model.repository({".github/forge.yml": f"review: {{never_send: ['{pattern}']}}\n"})
-    _, head = await story_with_model.propose(repository, alice, {"billing/pay.py": PAY, "auth/x.py": FILLER})
+async def test_never_send(pattern: str, story: Story, model: ScriptedModel) -> None:
+    repository, alice = story.repository({".github/forge.yml": f"review: {{never_send: ['{pattern}']}}\n"})
+    _, head = await story.propose(repository, alice, {"billing/pay.py": PAY, "auth/x.py": FILLER})
     assert all("len(prices)" not in call.content for call in model.calls)
-    assert "billing/pay.py" in (story_with_model.check(repository, head).summary or "")
+    assert "billing/pay.py" in (story.check(repository, head).summary or "")
 
 
 async def test_call_that_does_not_fit_the_budget_is_not_made(tmp_path: Path) -> None:
@@ -187,10 +186,7 @@ async def test_once_the_fallback_answered_it_reads_the_rest(tmp_path: Path) -> N
     assert (len(refused.calls), len(other.calls)) == (1, 7)
 
 
-async def test_a_file_whose_remarks_no_second_look_checked_is_not_approved(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
-    story = story_with_model
+async def test_a_file_whose_remarks_no_second_look_checked_is_not_approved(story: Story, model: ScriptedModel) -> None:
     model.when("len(prices)", {"findings": [claim() | {"confidence": 0.8}]})
     model.when("== candidates", Fails(400))
     repository, alice, pull, head = await _open_pull_request(story)
@@ -210,83 +206,81 @@ async def test_a_file_whose_remarks_no_second_look_checked_is_not_approved(
     assert story.gates(pull) == []
 
 
-async def test_a_push_is_reviewed_for_what_it_changes(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_push_is_reviewed_for_what_it_changes(story: Story, model: ScriptedModel) -> None:
     """A remark on a line that passed comes too late, however near to the push; an error does not."""
     late = claim(severity="warning")
     near = {**claim(9, "VALUE_8 = 8", "warning"), "message": "This has to be the next number."}
-    repository, alice, pull, _ = await _open_pull_request(story_with_model)
-    assert story_with_model.comments(pull) == []
+    repository, alice, pull, _ = await _open_pull_request(story)
+    assert story.comments(pull) == []
 
     model.when("VALUE_7 = 70", {"findings": [late, near]})
     model.when("== candidates", {"verdicts": [{"number": n, "verdict": "proven", "quote": DIVISION} for n in (1, 2)]})
     pushed = PAY.replace("VALUE_7 = 7\n", "VALUE_7 = 70\n")
-    head = await story_with_model.after(alice.push(repository, "feature", {"billing/pay.py": pushed}))
-    check = story_with_model.check(repository, head)
-    assert [comment.line for comment in story_with_model.comments(pull)] == [9]
+    head = await story.after(alice.push(repository, "feature", {"billing/pay.py": pushed}))
+    check = story.check(repository, head)
+    assert [comment.line for comment in story.comments(pull)] == [9]
     assert check.title == "Approved, with 1 finding"
     folded = (check.summary or "").split("<details><summary>Risk")[1]
     assert "1 remark is not said here, because an earlier review passed the lines" in folded
 
     model.when("VALUE_7 = 700", {"findings": [claim()]})
-    head = await alice.push(repository, "feature", {"billing/pay.py": pushed.replace("70\n", "700\n")})
-    await story_with_model.settle()
-    assert [comment.line for comment in story_with_model.comments(pull)] == [9, LINE]
-    assert "not said here" not in (story_with_model.check(repository, head).summary or "")
+    head = await story.after(alice.push(repository, "feature", {"billing/pay.py": pushed.replace("70\n", "700\n")}))
+    assert [comment.line for comment in story.comments(pull)] == [9, LINE]
+    assert "not said here" not in (story.check(repository, head).summary or "")
 
 
-async def test_what_came_too_late_is_said_on_request(story_with_model: Story, model: ScriptedModel) -> None:
-    repository, alice, pull, _ = await _open_pull_request(story_with_model)
+async def test_what_came_too_late_is_said_on_request(story: Story, model: ScriptedModel) -> None:
+    repository, alice, pull, _ = await _open_pull_request(story)
     find_division(model, "warning")
     await alice.push(repository, "feature", {"billing/pay.py": PAY.replace("VALUE_7 = 7\n", "VALUE_7 = 70\n")})
-    await story_with_model.settle()
-    assert story_with_model.comments(pull) == []
-    await story_with_model.after(alice.comment(pull, "/forge review full"))
-    assert [comment.line for comment in story_with_model.comments(pull)] == [LINE]
-    story_with_model.pass_over(pull)
+    await story.settle()
+    assert story.comments(pull) == []
+    await story.after(alice.comment(pull, "/forge review full"))
+    assert [comment.line for comment in story.comments(pull)] == [LINE]
+    story.pass_over(pull)
 
 
-async def test_what_the_change_does_is_told_of_the_newest_head(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_the_change_does_is_told_of_the_newest_head(story: Story, model: ScriptedModel) -> None:
     model.when("len(prices)", {"summary": "Adds the mean of an order.", "findings": []})
-    repository, alice, _, head = await _open_pull_request(story_with_model)
-    assert "**What it does:** Adds the mean of an order." in (story_with_model.check(repository, head).summary or "")
+    repository, alice, _, head = await _open_pull_request(story)
+    assert "**What it does:** Adds the mean of an order." in (story.check(repository, head).summary or "")
 
     model.when("sum(prices)", {"summary": "Adds the total of an order.", "findings": []})
     total = PAY.replace(" / len(prices)", "")
-    head = await story_with_model.after(alice.push(repository, "feature", {"billing/pay.py": total}))
+    head = await story.after(alice.push(repository, "feature", {"billing/pay.py": total}))
     assert "== what the change did before the last push\n- Adds the mean of an order." in model.calls[-1].content
-    told = story_with_model.check(repository, head).summary or ""
+    told = story.check(repository, head).summary or ""
     assert "**What it does:** Adds the total of an order." in told
     assert "mean" not in told
 
-    head = await story_with_model.after(alice.push(repository, "feature", {"note.md": "A note.\n"}))
-    assert "**What it does:** Adds the total of an order." in (story_with_model.check(repository, head).summary or "")
+    head = await story.after(alice.push(repository, "feature", {"note.md": "A note.\n"}))
+    assert "**What it does:** Adds the total of an order." in (story.check(repository, head).summary or "")
 
     model.when("sum(prices)", Fails(400))
-    head = await alice.push(repository, "feature", {"billing/pay.py": total.replace("sum(", "max(")})
-    await story_with_model.settle()
-    assert "What it does" not in (story_with_model.check(repository, head).summary or "")
+    head = await story.after(alice.push(repository, "feature", {"billing/pay.py": total.replace("sum(", "max(")}))
+    assert "What it does" not in (story.check(repository, head).summary or "")
 
 
-async def test_what_is_mended_beside_its_line_ends_as_well(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_is_mended_beside_its_line_ends_as_well(story: Story, model: ScriptedModel) -> None:
     find_division(model)
-    repository, alice, pull, _ = await _open_pull_request(story_with_model)
-    [comment] = story_with_model.comments(pull)
+    repository, alice, pull, _ = await _open_pull_request(story)
+    [comment] = story.comments(pull)
     name = comment.body.split("<sub>")[1].split(" ")[0]
     model.when("len(prices)", {"findings": [], "earlier": [{"id": name, "gone": True}]})
     mended = PAY.replace("    return", "    if not prices:\n        return 0\n    return")
-    head = await story_with_model.after(alice.push(repository, "feature", {"billing/pay.py": mended}))
+    head = await story.after(alice.push(repository, "feature", {"billing/pay.py": mended}))
     assert comment.thread.resolved
-    assert story_with_model.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "success"
 
 
-async def test_thread_of_the_model_stays_when_it_does_not_agree(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_thread_of_the_model_stays_when_it_does_not_agree(story: Story, model: ScriptedModel) -> None:
     find_division(model)
-    repository, alice, pull, _ = await _open_pull_request(story_with_model)
-    [comment] = story_with_model.comments(pull)
+    repository, alice, pull, _ = await _open_pull_request(story)
+    [comment] = story.comments(pull)
     name = comment.body.split("<sub>")[1].split(" ")[0]
     model.when("max(len(prices), 0)", {"findings": [], "earlier": [{"id": name, "gone": False}]})
     changed = PAY.replace("len(prices)", "max(len(prices), 0)")
-    head = await story_with_model.after(alice.push(repository, "feature", {"billing/pay.py": changed}))
+    head = await story.after(alice.push(repository, "feature", {"billing/pay.py": changed}))
     assert not comment.thread.resolved
-    assert story_with_model.check(repository, head).conclusion == "failure"
-    assert len(story_with_model.comments(pull)) == 1
+    assert story.check(repository, head).conclusion == "failure"
+    assert len(story.comments(pull)) == 1

@@ -50,9 +50,8 @@ def write(path: str, content: str) -> Uses:
     return Uses([("write_file", {"path": path, "content": content})])
 
 
-async def test_the_entry_goes_into_the_changelog_as_it_is_kept(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_the_entry_goes_into_the_changelog_as_it_is_kept(story: Story, model: ScriptedModel) -> None:
     """In its file, or as a fragment; nothing else may change, and without a changelog nothing is spent."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story)
     assert await ask(story, alice, pull, "/forge changelog") == snapshot(
         "Nothing was done: this repository has no changelog that Forge knows: no `CHANGELOG.md` or its like, no folder of fragments, no `.changeset/`."
@@ -95,9 +94,8 @@ SHA is on `feature`. It is written. Tests: Passed: no test concerns this change.
     story.pass_over(pull)
 
 
-async def test_tests_are_handed_in_as_far_as_they_are_proven(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_tests_are_handed_in_as_far_as_they_are_proven(story: Story, model: ScriptedModel) -> None:
     """A test that passes without the change is sent back once, then taken out; the program stays as it is."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story, **REPORTED)
     before = pull.head_sha
     both = f"{IMPORT}{IDLE}\n\n{SHOWS}"
@@ -131,9 +129,8 @@ SHA is on `feature`. It is written. Tests passed (no report). The file passes wi
     story.pass_over(pull)
 
 
-async def test_tests_that_prove_nothing_are_not_handed_in(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_tests_that_prove_nothing_are_not_handed_in(story: Story, model: ScriptedModel) -> None:
     """Nor is one that fails: where it ends the same with and without the change, nothing is committed."""
-    story = story_with_model
     _, alice, pull = await open_pull(story)
     before = pull.head_sha
     model.when(ASKED, plan())
@@ -162,9 +159,8 @@ WEB = {
 }
 
 
-async def test_tests_of_a_part_in_another_language_are_run_there(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_tests_of_a_part_in_another_language_are_run_there(story: Story, model: ScriptedModel) -> None:
     """By the manifest of its folder; what no runner takes is not handed in, with the reason."""
-    story = story_with_model
     repository, alice = story.repository({**SHOP, **WEB})
     pull, _ = await story.propose(repository, alice, {"web/src/paging.js": PAGES}, title="Pages")
     story.pass_over(pull)

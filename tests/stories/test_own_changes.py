@@ -51,12 +51,12 @@ async def test_where_people_changed_everything_it_says_so(story: Story) -> None:
     assert "<details>" not in answer.body
 
 
-async def test_a_pull_request_of_its_own(story_with_model: Story, model: ScriptedModel) -> None:
-    asked, pull = await propose_diffs(story_with_model, model, DIFF)
+async def test_a_pull_request_of_its_own(story: Story, model: ScriptedModel) -> None:
+    asked, pull = await propose_diffs(story, model, DIFF)
     assert f"Forge changed #{pull.number} for this issue." in await asked.comment(asked.alice, "/forge diff")
     await asked.alice.push(asked.repository, pull.head_ref, {"README.md": "# Mine\n"})
-    await story_with_model.after(asked.alice.comment(pull, "/forge diff"))
-    answer = story_with_model.answers(pull)[-1]
+    await story.after(asked.alice.comment(pull, "/forge diff"))
+    answer = story.answers(pull)[-1]
     assert "Forge made 1 commit here" in answer.body
     assert "`shop/cart.py` +2 −2" in answer.body
     assert "README.md" not in answer.body

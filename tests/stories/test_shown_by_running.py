@@ -77,10 +77,9 @@ def check_of(story: Story, pull: PullRequest) -> tuple[str, str]:
     ("suggested", "is_offered"), [("    return sum(prices)", True), ("    return max(prices)", False)]
 )
 async def test_an_error_is_shown_by_a_test_that_fails(
-    story_with_model: Story, model: ScriptedModel, suggested: str, is_offered: bool
+    story: Story, model: ScriptedModel, suggested: str, is_offered: bool
 ) -> None:
     """What the finding suggests stands beside the test only if the test passes with it."""
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS}, replacement=suggested)
     pull, _ = await propose(story, {"shop.py": BROKEN})
     conclusion, said = check_of(story, pull)
@@ -97,9 +96,8 @@ async def test_an_error_is_shown_by_a_test_that_fails(
     assert "== a test that is there: tests/test_shop.py" in asked.content
 
 
-async def test_what_its_test_does_not_bear_out_blocks_nothing(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_its_test_does_not_bear_out_blocks_nothing(story: Story, model: ScriptedModel) -> None:
     """The second look quoted a line, so it is said as a warning: code may know that a test runs it."""
-    story = story_with_model
     find_and_prove(model, {"test": PASSES}, replacement="    return sum(prices)")
     pull, _ = await propose(story, {"shop.py": BROKEN})
     conclusion, said = check_of(story, pull)
@@ -117,10 +115,9 @@ KNOWING = f"import os\n\n\n{BROKEN}".replace(
 
 @pytest.mark.parametrize("verdict", ["proven", "unsure"])
 async def test_code_that_asks_whether_a_test_runs_it_takes_no_finding_away(
-    story_with_model: Story, model: ScriptedModel, verdict: str
+    story: Story, model: ScriptedModel, verdict: str
 ) -> None:
     """Its users meet the error that no test shows; the test of before shows it where none is seen to run."""
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS}, verdict=verdict, line=7, end_line=7)
     pull, _ = await propose(story, {"shop.py": KNOWING})
     conclusion, said = check_of(story, pull)
@@ -136,9 +133,8 @@ async def test_code_that_asks_whether_a_test_runs_it_takes_no_finding_away(
     ("test", "conclusion", "said"), [(PASSES, "success", []), (SHOWS, "failure", ["🔴 **Error**"])]
 )
 async def test_a_guess_is_an_error_once_it_is_shown_and_dropped_otherwise(
-    story_with_model: Story, model: ScriptedModel, test: str, conclusion: str, said: list[str]
+    story: Story, model: ScriptedModel, test: str, conclusion: str, said: list[str]
 ) -> None:
-    story = story_with_model
     find_and_prove(model, {"test": test}, verdict="unsure")
     pull, _ = await propose(story, {"shop.py": BROKEN})
     assert check_of(story, pull)[0] == conclusion
@@ -156,9 +152,8 @@ async def test_a_guess_is_an_error_once_it_is_shown_and_dropped_otherwise(
     ],
 )
 async def test_where_nothing_is_shown_the_finding_stays_and_says_so(
-    story_with_model: Story, model: ScriptedModel, written: Any, why: str
+    story: Story, model: ScriptedModel, written: Any, why: str
 ) -> None:
-    story = story_with_model
     find_and_prove(model, written)
     pull, _ = await propose(story, {"shop.py": BROKEN})
     conclusion, said = check_of(story, pull)
@@ -179,9 +174,8 @@ async def test_where_nothing_is_shown_the_finding_stays_and_says_so(
     ],
 )
 async def test_where_no_tests_run_it_says_so(
-    story_with_model: Story, model: ScriptedModel, files: dict[str, str], settings: str, why: str
+    story: Story, model: ScriptedModel, files: dict[str, str], settings: str, why: str
 ) -> None:
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     pull, _ = await propose(story, {"shop.py": BROKEN}, files, settings)
     conclusion, said = check_of(story, pull)
@@ -201,7 +195,7 @@ async def test_where_no_tests_run_it_says_so(
     ],
 )
 async def test_a_repository_says_what_blocks(
-    story_with_model: Story,
+    story: Story,
     model: ScriptedModel,
     settings: str,
     conclusion: str,
@@ -209,7 +203,6 @@ async def test_a_repository_says_what_blocks(
     *,
     is_shown: bool,
 ) -> None:
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     pull, _ = await propose(story, {"shop.py": BROKEN}, settings=settings)
     assert check_of(story, pull)[0] == conclusion
@@ -218,9 +211,8 @@ async def test_a_repository_says_what_blocks(
     assert len([call for call in model.calls if ASKED in call.content]) == asked
 
 
-async def test_of_a_fork_nothing_runs_without_a_word(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_of_a_fork_nothing_runs_without_a_word(story: Story, model: ScriptedModel) -> None:
     """Of somebody whose changes a model reads unasked; somebody with write access lets it run."""
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     repository, alice = story.repository({**FILES, ".github/forge.yml": PATIENT})
     bob = story.github.user("bob")
@@ -239,8 +231,7 @@ async def test_of_a_fork_nothing_runs_without_a_word(story_with_model: Story, mo
     story.pass_over(pull)
 
 
-async def test_a_look_at_what_runs_it_does_not_settle_it(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_a_look_at_what_runs_it_does_not_settle_it(story: Story, model: ScriptedModel) -> None:
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     [comment] = story.comments(pull)
@@ -250,9 +241,8 @@ async def test_a_look_at_what_runs_it_does_not_settle_it(story_with_model: Story
     story.pass_over(pull)
 
 
-async def test_its_test_settles_it_on_a_later_head(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_its_test_settles_it_on_a_later_head(story: Story, model: ScriptedModel) -> None:
     """Nobody is asked: while the test fails the finding stays, and once it passes its thread closes and says so."""
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     [comment] = story.comments(pull)
@@ -284,9 +274,8 @@ async def test_its_test_settles_it_on_a_later_head(story_with_model: Story, mode
 
 
 async def test_a_thread_that_could_not_be_settled_is_settled_by_the_next_push(
-    story_with_model: Story, model: ScriptedModel
+    story: Story, model: ScriptedModel
 ) -> None:
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     [comment] = story.comments(pull)
@@ -298,11 +287,8 @@ async def test_a_thread_that_could_not_be_settled_is_settled_by_the_next_push(
     assert comment.body.startswith("**No longer applies**")
 
 
-async def test_a_branch_that_is_rewritten_keeps_what_its_test_shows(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_a_branch_that_is_rewritten_keeps_what_its_test_shows(story: Story, model: ScriptedModel) -> None:
     """The model reads all of it anew, finds nothing, and the test fails as before."""
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     model.when("prices[1:]", {"findings": []})
@@ -313,9 +299,8 @@ async def test_a_branch_that_is_rewritten_keeps_what_its_test_shows(
     story.pass_over(pull)
 
 
-async def test_the_test_is_the_goal_of_a_fix(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_the_test_is_the_goal_of_a_fix(story: Story, model: ScriptedModel) -> None:
     """A change with which it still fails is sent back."""
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     [comment] = story.comments(pull)
@@ -335,9 +320,8 @@ async def test_the_test_is_the_goal_of_a_fix(story_with_model: Story, model: Scr
     story.pass_over(pull)
 
 
-async def test_where_its_test_passes_nothing_is_fixed(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_where_its_test_passes_nothing_is_fixed(story: Story, model: ScriptedModel) -> None:
     """Also before anybody reviewed what somebody mended by hand."""
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     [comment] = story.comments(pull)
@@ -352,8 +336,7 @@ async def test_where_its_test_passes_nothing_is_fixed(story_with_model: Story, m
     assert not [call for call in model.calls if FIXING in call.content]
 
 
-async def test_a_fix_with_which_the_test_fails_is_not_committed(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_a_fix_with_which_the_test_fails_is_not_committed(story: Story, model: ScriptedModel) -> None:
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     head = pull.head_sha

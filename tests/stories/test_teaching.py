@@ -235,16 +235,14 @@ def _key(name: str) -> str:
     return "AKIA" + hashlib.sha256(name.encode()).hexdigest()[:16].upper().translate(str.maketrans("0189", "WXYZ"))
 
 
-async def test_other_words_of_the_model_do_not_get_round_a_dismissal(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_other_words_of_the_model_do_not_get_round_a_dismissal(story: Story, model: ScriptedModel) -> None:
     find_division(model)
-    repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
-    carol = story_with_model.member(repository, "carol", "write")
-    first, _ = await open_pull_request(story_with_model, repository, alice, "first", {"billing/pay.py": PAY})
-    [comment] = story_with_model.comments(first)
-    await story_with_model.after(carol.reply(comment, "/forge dismiss there is always a price"))
-    [answer] = story_with_model.thread_answers(first, comment)
+    repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    carol = story.member(repository, "carol", "write")
+    first, _ = await open_pull_request(story, repository, alice, "first", {"billing/pay.py": PAY})
+    [comment] = story.comments(first)
+    await story.after(carol.reply(comment, "/forge dismiss there is always a price"))
+    [answer] = story.thread_answers(first, comment)
     assert bodies([answer]) == snapshot(
         [
             "**F-OZQFDT** is dismissed: there is always a price. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): only what was dismissed, not its rule. `/forge undismiss F-OZQFDT` undoes this."
@@ -258,23 +256,23 @@ async def test_other_words_of_the_model_do_not_get_round_a_dismissal(
         model.when("len(prices)", {"findings": [said]})
         model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": DIVISION}]})
         pull, head = await open_pull_request(
-            story_with_model, repository, alice, branch, {"billing/pay.py": PAY, f"{branch}.md": "x\n"}
+            story, repository, alice, branch, {"billing/pay.py": PAY, f"{branch}.md": "x\n"}
         )
-        assert (story_with_model.comments(pull), story_with_model.check(repository, head).conclusion) == ([], "success")
+        assert (story.comments(pull), story.check(repository, head).conclusion) == ([], "success")
         held_back = (
             f"- 1 finding of `model/missing-edge-case` at `billing/pay.py:{line}`: people dismissed the "
             "same finding there"
         )
-        assert f"{held_back} in other words (M-" in summary(story_with_model, repository, head)
+        assert f"{held_back} in other words (M-" in summary(story, repository, head)
 
     other = claim(LINE - 1, signature) | {"message": "The result is rounded nowhere: money is an integer here."}
     model.when("len(prices)", {"findings": [other]})
     model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": DIVISION}]})
     pull, head = await open_pull_request(
-        story_with_model, repository, alice, "fourth", {"billing/pay.py": PAY, "fourth.md": "x\n"}
+        story, repository, alice, "fourth", {"billing/pay.py": PAY, "fourth.md": "x\n"}
     )
-    assert len(story_with_model.comments(pull)) == 1
-    assert story_with_model.check(repository, head).conclusion == "failure"
+    assert len(story.comments(pull)) == 1
+    assert story.check(repository, head).conclusion == "failure"
 
 
 async def test_what_was_taught_elsewhere_is_taken_back_there_although_github_limits(story: Story) -> None:

@@ -86,11 +86,8 @@ SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. T
     story.pass_over(pull)
 
 
-async def test_a_conflict_is_resolved_once_the_tests_of_both_sides_pass(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_a_conflict_is_resolved_once_the_tests_of_both_sides_pass(story: Story, model: ScriptedModel) -> None:
     """The first answer drops what the base did, which a test of the base's shows; meanwhile somebody pushes."""
-    story = story_with_model
     branch = {"shop/cart.py": BRANCH, "tests/test_discount.py": DISCOUNT}
     repository, alice, pull = await open_pull(story, {**branch}, {"shop/cart.py": BASE, "tests/test_rounds.py": ROUNDS})
     base, pushed = repository.git.branch("main"), list[asyncio.Task[str]]()
@@ -124,9 +121,9 @@ SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. T
     story.pass_over(pull)
 
 
-async def test_lines_beside_a_conflict_change_with_it(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_lines_beside_a_conflict_change_with_it(story: Story, model: ScriptedModel) -> None:
     """The base renames what the branch uses in a line that does not conflict; the answer names that line, and why."""
-    story, rest = story_with_model, "\n\ndef count(prices):\n    return len(prices)\n"
+    rest = "\n\ndef count(prices):\n    return len(prices)\n"
     renamed = rest.replace("count", "count_prices")
     mean = "\n\ndef mean(prices):\n    return total(prices) / count(prices)\n"
     test = "from shop.cart import mean\n\n\ndef test_mean():\n    assert mean([1, 2]) == 1.5\n"
@@ -165,9 +162,8 @@ SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. T
     story.pass_over(pull)
 
 
-async def test_what_is_not_clear_is_asked(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_is_not_clear_is_asked(story: Story, model: ScriptedModel) -> None:
     """A side dropped without a reason, a question, a binary file, a deletion: no commit, and a patch of what is clear."""
-    story = story_with_model
     one, other = {"shop/rate.py": "RATE = 2\n"}, {"shop/rate.py": "RATE = 3\n"}
     _, alice, pull = await open_pull(
         story,
@@ -246,9 +242,8 @@ Write `/forge update` again with the answers behind it. By hand: `git fetch orig
     story.pass_over(pull)
 
 
-async def test_an_answer_is_no_longer_than_github_takes(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_an_answer_is_no_longer_than_github_takes(story: Story, model: ScriptedModel) -> None:
     """Of what is asked about the beginning is shown, and of what is resolved where it is."""
-    story = story_with_model
     mine, theirs = ("".join(f"{side} {number}\n" for number in range(700)) for side in ("mine", "theirs"))
     repository, alice, pull = await open_pull(
         story, {"long.txt": "m" * 18_000, "shop/data.txt": mine}, {"long.txt": "t" * 18_000, "shop/data.txt": theirs}
@@ -265,9 +260,8 @@ async def test_an_answer_is_no_longer_than_github_takes(story_with_model: Story,
     story.pass_over(pull)
 
 
-async def test_where_it_may_not_be_committed(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_where_it_may_not_be_committed(story: Story, model: ScriptedModel) -> None:
     """At level 0 it is a patch for the merge; what people answered is told to the model."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE})
     story.github.grant(repository, alice, "admin")
     head = pull.head_sha
@@ -308,9 +302,8 @@ git push
     story.pass_over(pull)
 
 
-async def test_somebody_else_may_be_first(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_somebody_else_may_be_first(story: Story, model: ScriptedModel) -> None:
     """A merge by hand meanwhile is left as it is, and so is a branch that was written anew."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE})
     git, base = repository.git, repository.git.branch("main") or ""
 

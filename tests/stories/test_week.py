@@ -66,11 +66,9 @@ async def test_where_tests_ran_the_review_names_their_check(story: Story) -> Non
     story.pass_over(pull)
 
 
-async def test_what_a_model_read_is_approved(story_with_model: Story, model: ScriptedModel) -> None:
-    repository, _, _, pull = await _propose(
-        story_with_model, {"shop.py": FREE}, {"shop.py": FREE.replace("495", "490")}
-    )
-    check = story_with_model.check(repository, pull.head_sha)
+async def test_what_a_model_read_is_approved(story: Story, model: ScriptedModel) -> None:
+    repository, _, _, pull = await _propose(story, {"shop.py": FREE}, {"shop.py": FREE.replace("495", "490")})
+    check = story.check(repository, pull.head_sha)
     assert (check.conclusion, check.title) == ("success", "Approved: no findings")
     assert "Forge ran no test" not in (check.summary or "")
 
@@ -158,22 +156,22 @@ async def test_a_question_in_a_thread_has_an_answer_where_no_model_is(story: Sto
     assert "Ask again later" not in answer.body
 
 
-async def test_the_review_says_what_is_missing_of_the_issue(story_with_model: Story, model: ScriptedModel) -> None:
-    repository, alice = story_with_model.repository({"shop.py": FREE})
+async def test_the_review_says_what_is_missing_of_the_issue(story: Story, model: ScriptedModel) -> None:
+    repository, alice = story.repository({"shop.py": FREE})
     issue = await alice.open_issue(repository, "Ship for free from 40 on", "And say so on the page of the cart.")
     told = "Shipping is free from 40 on; the page of the cart does not say it."
     model.when(f"== what issue #{issue.number} asks", {"summary": "Lowers the limit.", "issue": told, "findings": []})
-    _, head = await story_with_model.propose(
+    _, head = await story.propose(
         repository, alice, {"shop.py": FREE.replace("5000", "4000")}, body=f"Closes #{issue.number}"
     )
-    summary = story_with_model.check(repository, head).summary or ""
+    summary = story.check(repository, head).summary or ""
     assert f"**What #{issue.number} asks:** {told}" in summary
     assert "And say so on the page of the cart." in model.calls[0].content
 
 
-async def test_a_coding_agent_is_told_place_and_problem(story_with_model: Story, model: ScriptedModel) -> None:
-    repository, _, _, pull, comment = await open_reviewed(story_with_model, model)
-    told = story_with_model.check(repository, pull.head_sha).summary or ""
+async def test_a_coding_agent_is_told_place_and_problem(story: Story, model: ScriptedModel) -> None:
+    repository, _, _, pull, comment = await open_reviewed(story, model)
+    told = story.check(repository, pull.head_sha).summary or ""
     assert "<summary>For your coding agent</summary>\n\n```\nFix each of these at its cause, " in told
     assert re.search(r"^F-[A-Z0-9]{6} billing/pay\.py:\d+ \(error\): An empty list", told, re.MULTILINE)
     assert comment.body.count("<sub>") == 1

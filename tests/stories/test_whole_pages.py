@@ -115,12 +115,12 @@ F-APAUPJ shop/parcels.py:3 (warning): `os` imported but unused. Remove the impor
 """)
 
 
-async def test_a_page_with_a_model(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_page_with_a_model(story: Story, model: ScriptedModel) -> None:
     model.when("len(prices)", {"summary": "Adds the total of an order.", "findings": [claim(severity="warning")]})
     model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": DIVISION}]})
-    _, _, pull = await _propose(story_with_model, {"billing/pay.py": PAY, "shop/parcels.py": FETCH})
-    story_with_model.pass_over(pull)
-    assert show_page(story_with_model.github, pull) == snapshot("""\
+    _, _, pull = await _propose(story, {"billing/pay.py": PAY, "shop/parcels.py": FETCH})
+    story.pass_over(pull)
+    assert show_page(story.github, pull) == snapshot("""\
 # Track parcels · #1 · alice · open
 
 As asked in the shop.
