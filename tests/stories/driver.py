@@ -80,14 +80,17 @@ class Story:
         by: User,
         files: Mapping[str, FileContent],
         branch: str = "feature",
+        *,
+        from_fork: bool = False,
         **opened: Any,
     ) -> tuple[PullRequest, str]:
         """Somebody opens a pull request with these files, and Forge does all it does then; its head, too.
 
         :param opened: title, body, base or whether it is a draft.
         """
-        head = await by.push(repository, branch, files, base="main")
-        pull = await by.open_pull_request(repository, branch, **opened)
+        home = await by.fork(repository) if from_fork else repository
+        head = await by.push(home, branch, files, base="main")
+        pull = await by.open_pull_request(repository, branch, head_repo=home, **opened)
         await self.settle()
         return pull, head
 
@@ -96,6 +99,11 @@ class Story:
         done = await what
         await self.settle()
         return done
+
+    async def wait(self, **by: float) -> None:
+        """Let time pass, and wait for what follows from it."""
+        self.clock.move(**by)
+        await self.settle()
 
     async def settle(self) -> None:
         """Wait until everything that was delivered has come to its end, or waits for the clock."""
@@ -177,6 +185,11 @@ class Story:
         """Forge's replies in the thread of one of its comments."""
         self.reviews(pull)
         return [each for each in comment.thread.comments if each.user is comment.user and each is not comment]
+
+    async def outcome(self) -> tuple[str, str]:
+        """The state of the newest run, and why."""
+        run = (await self.runs())[0]
+        return run.state, run.reason
 
     async def runs(self) -> Sequence[RunRow]:
         """All runs, newest first."""

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 from agents.llm.scripted import Says, ScriptedModel, Uses
 from domain.slash import LONGEST_WORDS
 from tests.stories.driver import Story
-from tests.world.automation import APP, at_level, open_pull_request, settle_looks
+from tests.world.automation import APP, after_looks, at_level, open_pull_request
 from tests.world.model_findings import LINE, open_reviewed
 from tests.world.obedient import COMMANDS, OBEYS, list_acting
 
@@ -109,9 +109,7 @@ async def test_a_question_in_an_issue_is_answered_from_the_default_branch(story:
 async def test_a_fork_needs_an_ok(story: Story, model: ScriptedModel) -> None:
     repository, alice = story.repository({"README.md": "# Shop\n", "app.py": APP})
     mallory = story.github.user("mallory")
-    fork = await mallory.fork(repository)
-    await mallory.push(fork, "feature", {"app.py": "X = 1\n"}, base="main")
-    pull = await story.after(mallory.open_pull_request(repository, "feature", head_repo=fork))
+    pull, _ = await story.propose(repository, mallory, {"app.py": "X = 1\n"}, from_fork=True)
     await story.after(alice.comment(pull, "/forge ask What is X?"))
     assert "Nobody with the role write has allowed this head" in story.answers(pull)[-1].body
     assert model.calls == []
@@ -128,8 +126,7 @@ async def test_what_is_kept_from_models(story: Story, model: ScriptedModel, conf
     repository, alice, _ = await at_level(story, 1, configured)
     pull, _ = await open_pull_request(story, repository, alice, {"app.py": f"{APP}SECRET = 1\n"})
     model.when(ASKED, Uses([("read_file", {"path": "app.py"})]), say("I see nothing.", ("app.py", 1)))
-    await alice.comment(pull, "/forge ask What is in app.py?")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, "/forge ask What is in app.py?"))
     answer = story.answers(pull)[-1].body
     assert ("keeps code from models" in answer) is ("never}" in configured)
     assert not [call for call in model.calls if "SECRET = 1" in call.content]

@@ -24,8 +24,7 @@ async def _propose(
     configured = {".github/forge.yml": settings} if settings else {}
     repository, alice = story.repository({**FILES, **configured})
     carol = story.member(repository, "carol", "maintain")
-    await alice.push(repository, "work", changed, base="main")
-    pull = await story.after(alice.open_pull_request(repository, "work", "main", title="Tidy up"))
+    pull, _ = await story.propose(repository, alice, changed, "work", title="Tidy up")
     return pull, alice, carol
 
 

@@ -184,5 +184,4 @@ async def test_who_asks_for_a_plan_only_waits_for_no_tests(story: Story, model: 
     asked = await open_issue(story, **SETUP)
     model.when("Title: Discounts", plan())
     await asked.comment(asked.alice, "/forge plan")
-    run = await asked.run()
-    assert (run.state, run.reason) == ("completed", "planned")
+    assert await story.outcome() == ("completed", "planned")

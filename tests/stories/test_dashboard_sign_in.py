@@ -337,8 +337,7 @@ async def test_who_loads_page_after_page_stops_no_review(story: Story) -> None:
         assert shown.status == 503
         assert "Few are left, and Forge needs these for its work" in shown.text
         assert "Load the page again after" in shown.text
-    head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
-    await story.after(alice.open_pull_request(repository, "feature", "main"))
+    _, head = await story.propose(repository, alice, {"app.py": "print(1)\n"})
     assert story.check(repository, head).status == "completed"
 
 

@@ -17,8 +17,7 @@ async def test_a_button_of_an_old_page_rolls_nothing_back(story: Story, service:
     scene = await open_deployments(story, service)
     await scene.was_deployed()
     after = await scene.merge()
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging")
     assert (await scene.get_latest()).state is DeploymentState.healthy
     old = {"label": "Button", "description": "It was there when the page was opened", "identifier": button}
     scene.check(after, "staging").actions.append(old)
@@ -33,16 +32,13 @@ async def test_what_runs_there_no_more_is_not_taken_back(story: Story, service: 
     scene = await open_deployments(story, service)
     await scene.was_deployed()
     first = await scene.merge()
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging")
     second = await scene.merge("def price(amount):\n    return amount * 3\n")
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging")
     await scene.press(scene.alice, "roll_back", first)
     await scene.run_on()
     assert service.history[-1] == (second, 100)
-    for pull in scene.pulls:
-        story.pass_over(pull)
+    scene.pass_over()
 
 
 @sqlite
@@ -50,19 +46,16 @@ async def test_after_a_failed_roll_back_a_command_brings_what_was_well_last(stor
     scene = await open_deployments(story, service)
     await scene.was_deployed()
     well = await scene.merge()
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging")
     await scene.merge("def price(amount):\n    return amount * 3\n")
     scene.fails = lambda _: True
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging")
     assert (await scene.get_latest()).state is DeploymentState.failed
     scene.fails = lambda _: False
     assert f"goes back to `{well[:7]}`" in await scene.comment(scene.alice, "/forge rollback staging")
     await scene.run_on()
     assert service.history[-1] == (well, 100)
-    for pull in scene.pulls:
-        story.pass_over(pull)
+    scene.pass_over()
 
 
 @sqlite
@@ -71,8 +64,7 @@ async def test_what_has_not_begun_is_not_held_and_goes_on(story: Story, service:
     await scene.merge()
     await scene.comment(scene.alice, "/forge deploy production")
     assert story.gates(scene.pull) == []
-    await scene.comment(scene.carol, "/forge deploy production")
-    await scene.run_on()
+    await scene.carry_out(scene.carol, "/forge deploy production")
     assert "has not begun" in await scene.comment(scene.carol, "/forge deploy production hold")
     assert (await scene.get_latest()).state is DeploymentState.asking
     told = await scene.comment(scene.alice, "/forge status\n/forge history")

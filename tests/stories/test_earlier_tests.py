@@ -22,8 +22,7 @@ async def propose(
     configured = {".github/forge.yml": settings} if settings else {}
     repository, alice = story.repository({**FILES, **(files or {}), **configured})
     carol = story.member(repository, "carol", "maintain")
-    await alice.push(repository, "work", changed, base="main")
-    pull = await story.after(alice.open_pull_request(repository, "work", "main", title="Tidy up"))
+    pull, _ = await story.propose(repository, alice, changed, "work", title="Tidy up")
     return pull, alice, carol
 
 
@@ -33,9 +32,7 @@ async def propose_from_fork(
     """A pull request of a stranger; alice may write."""
     repository, alice = story.repository(files)
     mallory = story.github.user("mallory")
-    fork = await mallory.fork(repository)
-    await mallory.push(fork, "work", changed, base="main")
-    pull = await story.after(mallory.open_pull_request(repository, "work", head_repo=fork))
+    pull, _ = await story.propose(repository, mallory, changed, "work", from_fork=True)
     return pull, alice
 
 
@@ -305,8 +302,7 @@ async def test_pushes_share_the_run_before_the_change(story: Story) -> None:
             shown.append(doing)
 
     story.github.on_write(watch)
-    await alice.push(repository, "work", HIDES, base="main")
-    pull = await story.after(alice.open_pull_request(repository, "work", "main", title="Tidy up"))
+    pull, _ = await story.propose(repository, alice, HIDES, "work", title="Tidy up")
     before = "Running earlier tests on the code they were written for"
     assert shown.count(before) == 1
     for number, runs in enumerate([1, 2]):

@@ -21,8 +21,7 @@ BROKEN = APP.replace("os.name", "os.name + missing")
 
 async def _open_pull_request(story: Story, changed: str = "print(1)\n", before: str = "print()\n") -> PullRequest:
     repository, alice = story.repository({"app.py": before})
-    await alice.push(repository, "feature", {"app.py": changed}, base="main")
-    return await story.after(alice.open_pull_request(repository, head="feature"))
+    return (await story.propose(repository, alice, {"app.py": changed}))[0]
 
 
 def _check(story: Story, pull: PullRequest) -> CheckRun:
@@ -37,8 +36,7 @@ async def _is_dismissed(story: Story) -> bool:
 async def test_a_label_on_a_pull_request_asks_for_a_review(story: Story) -> None:
     """The label that takes an issue through the pipeline has a pull request reviewed, a draft too."""
     repository, alice = story.repository({"app.py": "print()\n"})
-    await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
-    pull = await story.after(alice.open_pull_request(repository, head="feature", draft=True))
+    pull, _ = await story.propose(repository, alice, {"app.py": "print(1)\n"}, draft=True)
     assert _check(story, pull).title == "Not reviewed"
     await alice.label(pull, "question")
     await story.after(alice.label(pull, "Forge"))
@@ -143,8 +141,7 @@ async def test_a_dismissal_while_the_verdict_is_written(story: Story) -> None:
 async def test_a_merge_that_github_does_not_tell_at_once(story: Story) -> None:
     """What runs ends at once; that it was merged against the verdict is learned as soon as GitHub answers."""
     repository, alice = story.repository({"app.py": APP})
-    await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await story.after(alice.open_pull_request(repository, head="feature"))
+    pull, _ = await story.propose(repository, alice, {"app.py": BROKEN})
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     story.github.faults.add(kind="before", method="GET", path=r"/pulls/\d+$", status=502, times=6)
     await story.after(alice.merge(pull))

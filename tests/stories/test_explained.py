@@ -13,8 +13,7 @@ BROKEN = "def total(prices):\n    return 0\n"
 
 async def ask_for_tests(story: Story, configured: str = "") -> tuple[PullRequest, CheckRun]:
     repository, alice = story.repository({**SHOP, ".github/forge.yml": configured} if configured else SHOP)
-    await alice.push(repository, "work", {"shop/cart.py": BROKEN}, base="main")
-    pull = await story.after(alice.open_pull_request(repository, "work", "main", title="Simplify"))
+    pull, _ = await story.propose(repository, alice, {"shop/cart.py": BROKEN}, "work", title="Simplify")
     await story.after(alice.comment(pull, "/forge test"))
     story.pass_over(pull)
     [check] = story.github.check_runs(repository, pull.head_sha, "Forge / test")

@@ -71,8 +71,7 @@ class Scene:
 
     async def propose(self, name: str, changed: Mapping[str, str | None]) -> "Scene":
         """Another pull request of alice in the same repository."""
-        await self.alice.push(self.repository, name, changed, base="main")
-        pull = await self.story.after(self.alice.open_pull_request(self.repository, name, "main", title="Tidy up"))
+        pull, _ = await self.story.propose(self.repository, self.alice, changed, name, title="Tidy up")
         self.story.pass_over(pull)
         return Scene(self.story, self.repository, self.alice, self.bob, self.carol, pull)
 
@@ -82,8 +81,7 @@ async def _begin(story: Story, changed: Mapping[str, str | None] | None = None) 
     bob, carol = story.github.user("bob"), story.github.user("carol")
     story.github.grant(repository, bob, "write")
     story.github.grant(repository, carol, "maintain")
-    await alice.push(repository, "work", changed or skip("north"), base="main")
-    pull = await story.after(alice.open_pull_request(repository, "work", "main", title="Tidy up"))
+    pull, _ = await story.propose(repository, alice, changed or skip("north"), "work", title="Tidy up")
     return Scene(story, repository, alice, bob, carol, pull)
 
 
@@ -234,8 +232,7 @@ async def test_what_was_approved_is_not_asked_again_by_its_author(story: Story) 
 async def test_silence_decides_nothing(story: Story) -> None:
     scene = await _begin(story)
     await scene.say(scene.alice, f"/forge dismiss {scene.finding} it is tested elsewhere")
-    story.clock.move(hours=25)
-    await story.settle()
+    await story.wait(hours=25)
     assert scene.conclusion == "action_required"
     story.pass_over(scene.pull)
 
@@ -377,8 +374,7 @@ async def test_who_pushed_before_a_puppet_opened_it_judges_nothing(story: Story)
 async def test_what_is_judged_in_one_pull_request_counts_in_no_other(story: Story) -> None:
     """A puppet proposes the same first, so that its author may judge it there."""
     scene = await _begin(story)
-    await scene.bob.push(scene.repository, "puppet", skip("east"), base="main")
-    puppet = await story.after(scene.bob.open_pull_request(scene.repository, "puppet", "main", title="Tidy up"))
+    puppet, _ = await story.propose(scene.repository, scene.bob, skip("east"), "puppet", title="Tidy up")
     other = Scene(story, scene.repository, scene.alice, scene.bob, scene.carol, puppet)
     assert "is dismissed" in await other.say(scene.alice, f"/forge dismiss {other.finding} fine")
     mine = await scene.propose("mine", skip("east"))

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from agents.llm.scripted import ScriptedModel
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import PATIENCE, Story
-from tests.world.automation import APP, at_level, open_pull_request, settle_looks
+from tests.world.automation import APP, after_looks, at_level, open_pull_request
 from tests.world.issues import PROJECT
 from tests.world.model_findings import (
     ASKED,
@@ -48,8 +48,7 @@ async def test_a_fix_that_is_known_is_committed_once(story: Story) -> None:
     pull, head = await open_pull_request(story, repository, alice, {"app.py": UNUSED})
     [comment] = story.comments(pull)
     [name] = story.finding_names(pull)
-    await alice.reply(comment, "/forge fix")
-    await settle_looks(story)
+    await after_looks(story, alice.reply(comment, "/forge fix"))
     [made] = repository.git.commits_between(head, pull.head_sha)
     assert read(repository, pull, "app.py") == APP
     assert repository.git.is_signed(made.sha)
@@ -67,8 +66,7 @@ SHA is on `feature`. Fixes F-FNQ5I5. Tests: No tests found.
     )
     assert comment.thread.resolved
 
-    await alice.comment(pull, f"/forge fix {name}\n/forge fix all")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, f"/forge fix {name}\n/forge fix all"))
     assert bodies(story.answers(pull)) == snapshot(
         [
             "Done already: SHA fixes F-FNQ5I5.",
@@ -77,18 +75,15 @@ SHA is on `feature`. Fixes F-FNQ5I5. Tests: No tests found.
     )
     assert pull.head_sha == made.sha
 
-    await alice.comment(pull, f"/forge diff {name}")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, f"/forge diff {name}"))
     [shown] = bodies(story.answers(pull))[2:]
     assert shown.startswith(f"SHA fixes {name}:\n\n```diff\n--- app.py\n+++ app.py\n@@ -1,5 +1,4 @@")
     assert "-import sys" in shown
 
     taken_back = story.thread_answers(pull, comment)[0].body.partition("`/forge rollback ")[2].partition("`")[0]
-    await alice.comment(pull, f"/forge rollback {taken_back}")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, f"/forge rollback {taken_back}"))
     assert read(repository, pull, "app.py") == UNUSED
-    await alice.comment(pull, "/forge fix all")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, "/forge fix all"))
     assert read(repository, pull, "app.py") == APP
     story.pass_over(pull)
 
@@ -103,8 +98,7 @@ async def test_a_model_fixes_it_and_the_tests_run(story: Story, model: ScriptedM
     model.when("== earlier finding", {"findings": [], "earlier": [{"id": name, "gone": True}]})
     model.when(ASKED, ONE_LINE, FIXED)
     await alice.reply(comment, "/forge fix")
-    await alice.reply(comment, "/forge fix")
-    await settle_looks(story)
+    await after_looks(story, alice.reply(comment, "/forge fix"))
     [_] = repository.git.commits_between(head, pull.head_sha)
     assert read(repository, pull, "billing/pay.py") == PAY.replace(WRONG, RIGHT)
     assert bodies(story.thread_answers(pull, comment)) == snapshot(
@@ -130,8 +124,7 @@ async def test_what_fails_because_of_it_is_mended_once_and_else_proposed(story: 
     [comment] = story.comments(pull)
     model.when(ASKED, edit(WRONG, "    return 0.0"), FIXED, edit("return 0.0", "return 1.0"), FIXED)
     for _ in range(2):
-        await alice.reply(comment, "/forge fix")
-        await settle_looks(story)
+        await after_looks(story, alice.reply(comment, "/forge fix"))
     made = find_own(story, pull)
     assert (made.base_ref, pull.head_sha) == ("feature", head)
     first, again = bodies(story.thread_answers(pull, comment))
@@ -254,8 +247,7 @@ async def test_what_an_author_hid_is_fixed_as_any_finding(story: Story, model: S
     pull, _ = await open_pull_request(story, repository, alice, {"tests/test_pay.py": empty, "app.py": APP})
     [comment] = story.comments(pull)
     model.when(ASKED, edit("assert True", "assert 1 + 1 == 2", "tests/test_pay.py"), FIXED)
-    await alice.reply(comment, "/forge fix")
-    await settle_looks(story)
+    await after_looks(story, alice.reply(comment, "/forge fix"))
     asked = [call.content for call in model.calls if ASKED in call.content]
     assert asked
     assert not [each for each in asked if "== recovery" in each]

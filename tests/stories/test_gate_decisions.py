@@ -67,8 +67,7 @@ async def test_a_rejection_has_a_reason(story: Story) -> None:
     assert "The run ends here." in answer
     assert scene.conclusion == "failure"
     assert "we deploy from another pipeline" in scene.summary
-    run = await scene.run()
-    assert (run.state, run.reason) == ("failed", "gate_rejected")
+    assert await story.outcome() == ("failed", "gate_rejected")
     [question] = story.questions(scene.pull)
     assert "we deploy from another pipeline" in question.body
     assert "starts a new one" in question.body

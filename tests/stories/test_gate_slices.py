@@ -125,8 +125,7 @@ async def test_a_reader_grants_nothing(story: Story, model: ScriptedModel) -> No
 async def test_a_guard_that_nobody_answers(story: Story, model: ScriptedModel) -> None:
     """It expires: what was found is kept, and nothing is approved."""
     scene = await _stop_model(story, model, ONE_CALL)
-    story.clock.move(hours=25)
-    await story.settle()
+    await story.wait(hours=25)
     assert "guard: Expired: nobody answered in 1 day" in story.gate_outcomes(scene.pull)
     assert scene.conclusion != "success"
     assert len(model.calls) == 1

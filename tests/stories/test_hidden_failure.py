@@ -38,8 +38,7 @@ async def _propose(story: Story, settings: str = "") -> tuple[PullRequest, User,
     configured = {".github/forge.yml": settings} if settings else {}
     repository, alice = story.repository({"shop.py": CODE, "test_shop.py": TEST, **configured})
     carol = story.member(repository, "carol", "maintain")
-    await alice.push(repository, "work", {"shop.py": HIDDEN}, base="main")
-    pull = await story.after(alice.open_pull_request(repository, "work", "main", title="Tidy up"))
+    pull, _ = await story.propose(repository, alice, {"shop.py": HIDDEN}, "work", title="Tidy up")
     return pull, alice, carol
 
 

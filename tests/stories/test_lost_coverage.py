@@ -26,8 +26,7 @@ Proposed = tuple[PullRequest, User]
 
 async def propose(story: Story, files: Mapping[str, str], changed: Mapping[str, str | None]) -> Proposed:
     repository, alice = story.repository(files)
-    await alice.push(repository, "work", changed, base="main")
-    pull = await story.after(alice.open_pull_request(repository, "work", "main", title="Tidy up"))
+    pull, _ = await story.propose(repository, alice, changed, "work", title="Tidy up")
     return pull, alice
 
 
@@ -168,8 +167,7 @@ async def test_a_base_is_measured_once(story: Story) -> None:
     """So another change knows that its tests left a report, and that those of this one leave none."""
     pull, alice = await propose(story, build_reported(ALL), {"report.xml": FEWER})
     assert (await run_tests(story, (pull, alice))).conclusion == "action_required"
-    await alice.push(pull.repository, "other", {"report.xml": None}, base="main")
-    other = await story.after(alice.open_pull_request(pull.repository, "other", "main", title="Measure nothing"))
+    other, _ = await story.propose(pull.repository, alice, {"report.xml": None}, "other", title="Measure nothing")
     check = await run_tests(story, (other, alice))
     assert check.conclusion == "success"
     assert "- Not compared with the base: the tests of the base left a coverage report, those of this head none." in (

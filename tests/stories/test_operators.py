@@ -15,8 +15,7 @@ from tests.world.replies import first_lines
 
 async def test_a_replay_is_a_delivery_of_its_own(story: Story, capsys: pytest.CaptureFixture[str]) -> None:
     repository, alice = story.repository({"app.py": "print()\n"})
-    head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
-    pull = await story.after(alice.open_pull_request(repository, head="feature", base="main"))
+    pull, head = await story.propose(repository, alice, {"app.py": "print(1)\n"})
     capsys.readouterr()
     opened = next(each.guid for each in story.github.deliveries if each.event == "pull_request")
 
@@ -52,8 +51,7 @@ async def test_a_replay_is_a_delivery_of_its_own(story: Story, capsys: pytest.Ca
 async def test_what_failed_is_listed_for_a_replay(story: Story, capsys: pytest.CaptureFixture[str]) -> None:
     repository, alice = story.repository({"app.py": "print()\n"})
     story.github.faults.add(kind="before", method="GET", path=r"pulls/\d+$", status=422, times=1)
-    await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
-    pull = await story.after(alice.open_pull_request(repository, head="feature", base="main"))
+    pull, _ = await story.propose(repository, alice, {"app.py": "print(1)\n"})
     capsys.readouterr()
 
     await runs.show_deliveries(story.forge.settings, failed=True, limit=10)

@@ -29,8 +29,7 @@ async def test_a_plan_is_made(story: Story, model: ScriptedModel) -> None:
     assert "Forge planned this issue" in asked.status
     assert "    return sum(prices)" in model.calls[1].content
     assert "    return sum(prices)" not in model.calls[0].content
-    run = await asked.run()
-    assert (run.state, run.reason) == ("completed", "planned")
+    assert await story.outcome() == ("completed", "planned")
     assert "Carts get a discount." in await asked.comment(asked.alice, "/forge view")
     assert "budget of the planning phase" in await asked.comment(asked.alice, "/forge cost")
 
@@ -44,8 +43,7 @@ async def test_a_risky_plan_waits_for_a_person(mode: str, story: Story, model: S
     assert story.gates(asked.issue) == ["architecture_approval"]
     assert "It touches what customers pay." in said
     assert "Waiting for a decision" in asked.status
-    run = await asked.run()
-    assert (run.state, run.reason) == ("waiting", "gate")
+    assert await story.outcome() == ("waiting", "gate")
 
     bob = story.github.user("bob")
     assert "needs the role" in await asked.comment(bob, "/forge approve")
@@ -78,8 +76,7 @@ async def test_a_rejected_plan_is_planned_anew_with_what_people_replied(
     assert "Carts get a discount." in model.calls[-1].content  # the plan it replaces
     assert len(story.gates(asked.issue)) == 1
     await asked.comment(asked.alice, "/forge reject architecture_approval no discounts at all")
-    run = await asked.run()
-    assert (run.state, run.reason) == ("failed", "gate_rejected")
+    assert await story.outcome() == ("failed", "gate_rejected")
     assert [each.reason for each in await story.runs()] == ["gate_rejected", "superseded"]
 
 
@@ -87,11 +84,9 @@ async def test_nobody_answers(story: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story)
     model.when("Title: Discounts", plan("high"))
     await asked.comment(asked.alice, "/forge run")
-    story.clock.move(hours=25)
-    await story.settle()
+    await story.wait(hours=25)
     assert story.gate_outcomes(asked.issue) == ["architecture_approval: Expired: nobody answered in 1 day"]
-    run = await asked.run()
-    assert (run.state, run.reason) == ("failed", "gate_timeout")
+    assert await story.outcome() == ("failed", "gate_timeout")
     assert story.answers(asked.issue)
     await asked.comment(asked.alice, "/forge run")  # asks again, and nothing is paid for again
     assert story.gates(asked.issue) == ["architecture_approval"]
@@ -156,8 +151,7 @@ async def test_no_is_an_answer(story: Story, model: ScriptedModel) -> None:
     assert "== questions you asked before\n- Shall carts get a discount?\n" in model.calls[-1].content
     assert "**Nothing to do:** alice wants no discount." in said
     assert "or say in a comment what is to be changed, then write `/forge run`" in said
-    run = await asked.run()
-    assert (run.state, run.reason) == ("completed", "unchanged")
+    assert await story.outcome() == ("completed", "unchanged")
     assert "There is nothing to do for this issue" in asked.status
 
 
@@ -180,8 +174,7 @@ async def test_a_model_that_only_talks_is_stuck(story: Story, model: ScriptedMod
     model.when("Title: Discounts", Says("Let me think about it."))
     await asked.comment(asked.alice, "/forge plan")
     assert "is stuck on this issue" in asked.status
-    run = await asked.run()
-    assert (run.state, run.reason) == ("failed", "stuck")
+    assert await story.outcome() == ("failed", "stuck")
     assert len(model.calls) == 3
 
 
@@ -299,8 +292,7 @@ async def test_halted_while_it_searches(story: Story, model: ScriptedModel) -> N
     await intervention.halt(story.forge.settings, "prices look wrong")
     await story.settle()
     assert not _is_searched(slow)
-    run = await asked.run()
-    assert (run.state, run.reason) == ("waiting", "halted")
+    assert await story.outcome() == ("waiting", "halted")
 
     await intervention.resume(story.forge.settings)
     await story.settle()

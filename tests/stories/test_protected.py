@@ -54,8 +54,7 @@ async def test_what_a_maintainer_lets_through_is_changed(story: Story, model: Sc
     assert f"  - {LOCK}\n" in question
     assert "shop/cart.py" not in question
     assert "exactly these files" in question
-    run = await asked.run()
-    assert (run.state, run.reason) == ("waiting", "gate")
+    assert await story.outcome() == ("waiting", "gate")
     assert len(model.calls) == 1
     assert "needs the role" in await asked.comment(asked.alice, "/forge approve protected_paths")
     await asked.comment(carol, "/forge approve protected_paths with: minor versions only")
@@ -72,8 +71,7 @@ async def test_without_them_the_rest_is_done(story: Story, model: ScriptedModel,
     model.when(TASK, patches(update_lock(LOCK)), patches(DIFF), DONE)
     asked, carol = await ask_for_change(story, model, "shop/cart.py", LOCK)
     if answer is None:
-        story.clock.move(hours=25)
-        await story.settle()
+        await story.wait(hours=25)
     else:
         said = await asked.comment(carol, answer)
         assert "The run continues without changing these files." in said
@@ -88,8 +86,7 @@ async def test_without_them_the_rest_is_done(story: Story, model: ScriptedModel,
 async def test_where_nothing_else_is_left_the_run_ends(story: Story, model: ScriptedModel) -> None:
     asked, carol = await ask_for_change(story, model, LOCK)
     await asked.comment(carol, "/forge reject protected_paths not now")
-    run = await asked.run()
-    assert (run.state, run.reason) == ("failed", "gate_rejected")
+    assert await story.outcome() == ("failed", "gate_rejected")
     assert f"the plan changes only protected files (`{LOCK}`)" in asked.status
     assert len(model.calls) == 1
     assert not asked.repository.pulls()

@@ -286,8 +286,9 @@ async def test_a_repository_without_tests_gets_some(story: Story, model: Scripte
 async def test_tests_on_a_pull_request_alone(story: Story) -> None:
     """``/forge test`` needs no issue: it tests the head, whoever wrote it."""
     repository, alice = story.repository(SHOP)
-    await alice.push(repository, "work", {"shop/cart.py": "def total(prices):\n    return 0\n"}, base="main")
-    pull = await story.after(alice.open_pull_request(repository, "work", "main", title="Simplify"))
+    pull, _ = await story.propose(
+        repository, alice, {"shop/cart.py": "def total(prices):\n    return 0\n"}, "work", title="Simplify"
+    )
     await story.after(alice.comment(pull, "/forge test"))
     assert "the check `Forge / test` shows the progress" in story.answers(pull)[-1].body
     [check] = story.github.check_runs(repository, pull.head_sha, "Forge / test")
@@ -312,8 +313,9 @@ async def test_a_flaky_test_is_no_failure(story: Story) -> None:
     """It fails beside others and passes when it is run once more by itself, in a fresh checkout of the same code."""
     flaky = "import sys\n\n\ndef test_sometimes():\n    assert sys.argv[-1].endswith('::test_sometimes')\n"
     repository, alice = story.repository({**SHOP, "tests/test_sometimes.py": flaky})
-    await alice.push(repository, "work", {"pyproject.toml": f"{PROJECT}# changed\n"}, base="main")
-    pull = await story.after(alice.open_pull_request(repository, "work", "main", title="Say more"))
+    pull, _ = await story.propose(
+        repository, alice, {"pyproject.toml": f"{PROJECT}# changed\n"}, "work", title="Say more"
+    )
     await story.after(alice.comment(pull, "/forge test"))
     [check] = story.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert (check.conclusion, check.title) == ("success", "Passed: 2 tests, 1 of them flaky")
@@ -325,8 +327,7 @@ async def test_a_flaky_test_is_no_failure(story: Story) -> None:
 async def run_test_command(story: Story, files: dict[str, str], changed: Mapping[str, str | None]) -> CheckRun:
     """The check of ``/forge test`` on a pull request."""
     repository, alice = story.repository({**SHOP, **files})
-    await alice.push(repository, "work", changed, base="main")
-    pull = await story.after(alice.open_pull_request(repository, "work", "main", title="Say more"))
+    pull, _ = await story.propose(repository, alice, changed, "work", title="Say more")
     await story.after(alice.comment(pull, "/forge test"))
     assert first_lines(story.answers(pull)) == snapshot(["Testing `SHA`; the check `Forge / test` shows the progress."])
     assert first_lines(story.comments(pull)) == snapshot([])

@@ -25,8 +25,9 @@ def checks(story: Story, repository: Repository, sha: str) -> list[CheckRun]:
 async def under_test(story: Story) -> tuple[Repository, PullRequest]:
     """A pull request whose tests take long, and are running."""
     repository, alice = story.repository(SLOW)
-    await alice.push(repository, "work", {"pyproject.toml": SHOP["pyproject.toml"] + "# all tests\n"}, base="main")
-    pull = await story.after(alice.open_pull_request(repository, "work", "main"))
+    pull, _ = await story.propose(
+        repository, alice, {"pyproject.toml": SHOP["pyproject.toml"] + "# all tests\n"}, "work"
+    )
     await alice.comment(pull, "/forge test")
     while True:
         if any(check.title == "Running the tests" for check in checks(story, repository, pull.head_sha)):

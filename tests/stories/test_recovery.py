@@ -279,8 +279,7 @@ async def test_who_may_not_write_decides_nothing(story: Story, model: ScriptedMo
 async def test_silence_passes_nothing_and_counts_go_on(story: Story, model: ScriptedModel) -> None:
     """A resumed run asks again at once, and so does a new one that hides the same."""
     asked = await run_to_question(story, model)
-    story.clock.move(hours=25)
-    await story.settle()
+    await story.wait(hours=25)
     assert await get_outcome(story) == ("failed", "gate_timeout")
     assert "nobody said in time how to go on" in asked.status
     calls = len(model.calls)

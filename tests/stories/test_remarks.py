@@ -192,9 +192,8 @@ async def test_a_plan_is_asked_about(story: Story, model: ScriptedModel) -> None
 async def _open_fork(story: Story) -> PullRequest:
     repository, _ = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     mallory = story.github.user("mallory")
-    fork = await mallory.fork(repository)
-    await mallory.push(fork, "feature", {"app.py": "def f():\n    return missing\n"}, base="main")
-    return await story.after(mallory.open_pull_request(repository, "feature", head_repo=fork))
+    pull, _ = await story.propose(repository, mallory, {"app.py": "def f():\n    return missing\n"}, from_fork=True)
+    return pull
 
 
 async def test_a_fork_needs_an_ok_for_words_too(story: Story, model: ScriptedModel) -> None:

@@ -113,6 +113,5 @@ async def test_what_runs_is_not_removed(story: Story, model: ScriptedModel) -> N
     await remove_old(services, story.clock.now() + timedelta(days=95))
     after = await _counts(services.database)
     assert (after["events"], after["runs"]) == (before["events"], 1)
-    story.clock.move(days=101)
-    await story.settle()
+    await story.wait(days=101)
     assert story.check(repository, head).conclusion == "success"

@@ -62,8 +62,7 @@ async def propose(
     """A pull request of alice's."""
     configured = {".github/forge.yml": settings or PATIENT}
     repository, alice = story.repository({**files, **configured})
-    await alice.push(repository, "work", changed, base="main")
-    pull = await story.after(alice.open_pull_request(repository, "work", "main", title="Sum less"))
+    pull, _ = await story.propose(repository, alice, changed, "work", title="Sum less")
     return pull, alice
 
 

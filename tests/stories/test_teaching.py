@@ -283,8 +283,7 @@ async def test_what_was_taught_elsewhere_is_taken_back_there_although_github_lim
     wait = {"retry-after": "3600"}
     story.github.faults.add(kind="before", method="PATCH", path=r"/check-runs/\d+$", status=403, headers=wait)
     await story.after(carol.comment(issue, f"/forge forget {memory}"))
-    story.clock.move(minutes=61)
-    await story.settle()
+    await story.wait(minutes=61)
     assert story.check(repository, pull.head_sha).conclusion == "failure"
     assert len(story.answers(issue)) == 1
 

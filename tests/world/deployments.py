@@ -12,6 +12,7 @@ from memory.runs import runs
 from simulator import User
 from simulator.state import CheckRun, Issue, PullRequest, Repository
 from tests.stories.driver import Story
+from tests.world.automation import set_level
 from tests.world.toy_service import ToyService
 
 CHANGED = "def price(amount):\n    return amount * 2\n"
@@ -152,6 +153,16 @@ class DeploymentScene:
         await self.told.after(who.comment(place, words))
         return "\n".join(each.body for each in self.told.answers(place) if each.id not in before)
 
+    async def carry_out(self, who: User, words: str) -> None:
+        """Somebody comments, and time passes until nothing is under way any more."""
+        await self.comment(who, words)
+        await self.run_on()
+
+    def pass_over(self) -> None:
+        """Count everything on its pull requests as looked at."""
+        for pull in self.pulls:
+            self.told.pass_over(pull)
+
     async def run_on(self, looks: int = 60) -> None:
         """Let time pass until nothing is under way any more, or a person has to answer."""
         for _ in range(looks):
@@ -164,8 +175,7 @@ class DeploymentScene:
     async def look(self, times: int = 1) -> None:
         """Let the time of some looks pass."""
         for _ in range(times):
-            self.told.clock.move(seconds=INTERVAL)
-            await self.told.settle()
+            await self.told.wait(seconds=INTERVAL)
             await self.told.github.finish_plays()
             await self.told.settle()
 
@@ -215,8 +225,10 @@ class DeploymentScene:
         return [(status.state, status.description) for each in there for status in each.statuses]
 
 
-async def open_deployments(story: Story, service: ToyService, **settings: Any) -> DeploymentScene:
-    """The repository, before anything was deployed."""
+async def open_deployments(
+    story: Story, service: ToyService, *, level: int | None = None, **settings: Any
+) -> DeploymentScene:
+    """The repository, before anything was deployed; at an automation level, if one is named."""
     files = {
         "app.py": APP,
         "README.md": "# Shop\n",
@@ -224,9 +236,9 @@ async def open_deployments(story: Story, service: ToyService, **settings: Any) -
         ".github/forge.yml": configure(service, **settings),
     }
     repository, alice = story.repository(files)
-    carol, erin = story.github.user("carol"), story.github.user("erin")
-    for each in (carol, erin):
-        story.github.grant(repository, each, "maintain")
+    carol, erin = (story.member(repository, login, "maintain") for login in ("carol", "erin"))
+    if level is not None:
+        await set_level(story, repository, level)
     scene = DeploymentScene(story, repository, alice, carol, erin, service)
     story.github.on_dispatch(repository, "deploy.yml", scene.play)
     return scene
