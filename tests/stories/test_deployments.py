@@ -1,5 +1,7 @@
 """What was merged reaches its environments step by step, is watched, and goes back by itself when it is unhealthy."""
 
+from typing import Any
+
 import pytest
 
 from domain.deployments.deployment import DeploymentState
@@ -11,7 +13,7 @@ from tests.world.toy_service import ToyService
 pytestmark = pytest.mark.parametrize("story", ["sqlite"], indirect=True)
 
 
-async def deploy(story: Story, service: ToyService, **settings: str) -> tuple[DeploymentScene, str, str]:
+async def deploy(story: Story, service: ToyService, **settings: Any) -> tuple[DeploymentScene, str, str]:
     """What is merged is on its way to staging, where something else runs; both commits, the older first."""
     scene = await open_deployments(story, service, **settings)
     before = await scene.was_deployed()

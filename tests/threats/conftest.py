@@ -35,27 +35,10 @@ def model() -> ScriptedModel:
 
 
 @pytest.fixture
-async def story_with_model(
-    request: pytest.FixtureRequest, backend: Backend, tmp_path: Path, model: ScriptedModel
-) -> AsyncGenerator[Story]:
-    """A whole Forge in which ``model`` reads every change of source."""
-    async with _story(request, backend, tmp_path, SWIFT, model) as started:
-        yield started
-
-
-@pytest.fixture
-async def story_without_model(
-    request: pytest.FixtureRequest, backend: Backend, tmp_path: Path
-) -> AsyncGenerator[Story]:
-    """A whole Forge without a model."""
+async def story(request: pytest.FixtureRequest, backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
+    """A whole Forge; in a test that uses ``model``, that reads every change of source."""
     async with _story(request, backend, tmp_path, SWIFT) as started:
         yield started
-
-
-@pytest.fixture
-def story(story_without_model: Story) -> Story:
-    """A whole Forge; unless a module says otherwise, without a model."""
-    return story_without_model
 
 
 @pytest.fixture
@@ -67,12 +50,9 @@ async def impatient_story(request: pytest.FixtureRequest, backend: Backend, tmp_
 
 @asynccontextmanager
 async def _story(
-    request: pytest.FixtureRequest,
-    backend: Backend,
-    folder: Path,
-    patience: Patience,
-    model: ScriptedModel | None = None,
+    request: pytest.FixtureRequest, backend: Backend, folder: Path, patience: Patience
 ) -> AsyncGenerator[Story]:
+    model: ScriptedModel | None = request.getfixturevalue("model") if "model" in request.fixturenames else None
     if is_sharable(request, backend):
         async with open_shared_story(folder, patience, model) as started:
             yield started

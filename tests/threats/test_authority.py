@@ -612,56 +612,55 @@ async def announce_into_dev(story: Story, level: int, dev: str = "") -> tuple[Re
     return repository, alice
 
 
-async def test_t_p13_a_merge_that_was_announced_is_not_made_into_another_base(story_with_model: Story) -> None:
-    repository, alice = await announce_into_dev(story_with_model, 3)
+@pytest.mark.usefixtures("model")
+async def test_t_p13_a_merge_that_was_announced_is_not_made_into_another_base(story: Story) -> None:
+    repository, alice = await announce_into_dev(story, 3)
     pull = await alice.open_pull_request(repository, "feature", base="dev")
-    await story_with_model.settle()
-    assert announcements(story_with_model, pull)[0].startswith("**Forge merges**")
-    assert first_lines(story_with_model.reviews(pull)) == snapshot(
-        ["Approved without being asked, for head `SHA` only."]
-    )
-    story_with_model.github.hold_deliveries()
+    await story.settle()
+    assert announcements(story, pull)[0].startswith("**Forge merges**")
+    assert first_lines(story.reviews(pull)) == snapshot(["Approved without being asked, for head `SHA` only."])
+    story.github.hold_deliveries()
     await alice.edit_base(pull, "main")
-    await jump_ahead(story_with_model, minutes=11)
+    await jump_ahead(story, minutes=11)
     assert pull.merged_at is None
-    assert "it goes into `main` now" in announcements(story_with_model, pull)[0]
-    story_with_model.github.release_deliveries()
-    await story_with_model.settle()
-    story_with_model.pass_over(pull)  # reviewed for main, it may be merged there
+    assert "it goes into `main` now" in announcements(story, pull)[0]
+    story.github.release_deliveries()
+    await story.settle()
+    story.pass_over(pull)  # reviewed for main, it may be merged there
 
 
+@pytest.mark.usefixtures("model")
 async def test_t_p13_nothing_is_approved_or_merged_unasked_that_brings_along_what_main_lacks(
-    story_with_model: Story,
+    story: Story,
 ) -> None:
     """An approval goes with the head to whatever branch its pull request is moved to."""
-    repository, alice = await announce_into_dev(story_with_model, 4, BROKEN)
+    repository, alice = await announce_into_dev(story, 4, BROKEN)
     pull = await alice.open_pull_request(repository, "feature", base="dev")
-    await jump_ahead(story_with_model, minutes=11)
-    assert story_with_model.check(repository, pull.head_sha, "dev").conclusion == "success"
-    assert (story_with_model.reviews(pull), announcements(story_with_model, pull), pull.merged_at) == ([], [], None)
+    await jump_ahead(story, minutes=11)
+    assert story.check(repository, pull.head_sha, "dev").conclusion == "success"
+    assert (story.reviews(pull), announcements(story, pull), pull.merged_at) == ([], [], None)
 
 
-async def test_t_p13_retargeted_between_the_look_and_the_merge(story_with_model: Story) -> None:
-    repository, alice = await announce_into_dev(story_with_model, 4)
+@pytest.mark.usefixtures("model")
+async def test_t_p13_retargeted_between_the_look_and_the_merge(story: Story) -> None:
+    repository, alice = await announce_into_dev(story, 4)
     pulls: list[PullRequest] = []
 
     async def retarget() -> None:
-        story_with_model.github.hold_deliveries()
+        story.github.hold_deliveries()
         await alice.edit_base(pulls[0], "main")
 
-    act_after_write(story_with_model, retarget, r"/issues/\d+/comments$")  # that it is going to be merged
+    act_after_write(story, retarget, r"/issues/\d+/comments$")  # that it is going to be merged
     pulls.append(await alice.open_pull_request(repository, "feature", base="dev"))
-    await story_with_model.settle()
+    await story.settle()
     [pull] = pulls
     assert pull.base_ref == "main"
     assert pull.merged_at is None
-    assert "it goes into `main` now" in announcements(story_with_model, pull)[0]
-    assert first_lines(story_with_model.reviews(pull)) == snapshot(
-        ["Approved without being asked, for head `SHA` only."]
-    )
-    story_with_model.github.release_deliveries()
-    await story_with_model.settle()
-    story_with_model.pass_over(pull)  # reviewed for main, it may be merged there
+    assert "it goes into `main` now" in announcements(story, pull)[0]
+    assert first_lines(story.reviews(pull)) == snapshot(["Approved without being asked, for head `SHA` only."])
+    story.github.release_deliveries()
+    await story.settle()
+    story.pass_over(pull)  # reviewed for main, it may be merged there
 
 
 # --- when the right is asked for --------------------------------------------------------------------------------------

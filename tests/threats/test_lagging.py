@@ -14,11 +14,14 @@ LAG = 0.6  # seconds; the tests look for three
 BEFORE, AFTER, LATER = ({"app.py": f"print({number})\n"} for number in range(3))
 
 
+pytestmark = pytest.mark.usefixtures("model")  # it reads what Forge approves
+
+
 @pytest.fixture
-async def story(story_with_model: Story) -> Story:
-    """Reads lag in all of these; a model reads what Forge approves."""
-    story_with_model.github.lag(LAG)
-    return story_with_model
+async def story(story: Story) -> Story:
+    """Reads lag in all of these."""
+    story.github.lag(LAG)
+    return story
 
 
 async def _open_pull_request(story: Story, draft: bool = False) -> tuple[Repository, User, PullRequest]:

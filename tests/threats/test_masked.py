@@ -37,20 +37,18 @@ def total(prices):
 """
 
 
-async def test_t_o7_unchanged_and_removed_lines_are_masked_for_the_model(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_t_o7_unchanged_and_removed_lines_are_masked_for_the_model(story: Story, model: ScriptedModel) -> None:
     """Layer 1 says nothing of lines that a change does not add; a model is shown them all the same."""
-    repository, alice = story_with_model.repository({"README.md": "# Shop\n", "billing/pay.py": BEFORE})
+    repository, alice = story.repository({"README.md": "# Shop\n", "billing/pay.py": BEFORE})
     after = BEFORE.replace(f'    vault = "{REMOVED}"\n', "").replace("sum(prices)", "sum(prices) / len(prices)")
     after = after.replace("import shop\n", f"import shop\n{FILLER}{FILLER.replace('VALUE', 'OTHER')}")
-    pull, _ = await story_with_model.propose(repository, alice, {"billing/pay.py": after}, title="Mean price")
-    assert first_lines(story_with_model.reviews(pull)) == snapshot([])
+    pull, _ = await story.propose(repository, alice, {"billing/pay.py": after}, title="Mean price")
+    assert first_lines(story.reviews(pull)) == snapshot([])
     told = "\n".join(call.content for call in model.calls)
     assert "len(prices)" in told
     assert "password_stage" in told
-    places = {"the prompt": told, "the database": dump_database(story_with_model.forge.settings.database_url)}
-    places["GitHub"] = collect_posts(story_with_model, repository, pull)
+    places = {"the prompt": told, "the database": dump_database(story.forge.settings.database_url)}
+    places["GitHub"] = collect_posts(story, repository, pull)
     secrets = [STAGE, PROD, COMPARED, CLONED, REMOVED]
     assert [(place, each) for place, text in places.items() for each in secrets if each in text] == []
 
