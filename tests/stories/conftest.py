@@ -7,6 +7,7 @@ import pytest
 
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
+from domain.money import FREE
 from tests.databases import create_database, drop_database
 from tests.stories.driver import NO_MODEL, TOLD, Story, open_shared_story, open_story
 from tests.world.shared_forge import is_sharable
@@ -22,22 +23,23 @@ def _tell_more(request: pytest.FixtureRequest) -> Generator[None]:
 
 
 @pytest.fixture
-def model() -> ScriptedModel:
-    """Reads every change of source in the stories that use it; in the others no model does."""
-    return ScriptedModel()
+def model(request: pytest.FixtureRequest) -> ScriptedModel:
+    """Reads every change of source in the stories that use it; in the others no model does. Its parameter: a price."""
+    return ScriptedModel(getattr(request, "param", FREE))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def story(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Story]:
-    """A Forge that nobody asked for anything yet."""
+    """A Forge that nobody asked for anything yet; with the settings of the marker ``own_forge``."""
     model: ScriptedModel | None = request.getfixturevalue("model") if "model" in request.fixturenames else None
     if is_sharable(request, request.param):
         async with open_shared_story(tmp_path, model=model) as started:
             yield started
         return
+    own = request.node.get_closest_marker("own_forge")
     url = create_database(request.param, tmp_path)
     models = NO_MODEL if model is None else Models.only(model.language_model)
-    async with open_story(url, tmp_path, models=models) as started:
+    async with open_story(url, tmp_path, models=models, **({} if own is None else own.kwargs)) as started:
         yield started
     drop_database(url)
 

@@ -10,18 +10,17 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
 from inline_snapshot import snapshot
 from pydantic import JsonValue
 
-from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel, ScriptedReply, Uses
 from domain.money import FixedPrice
 from simulator import Blob
 from simulator.errors import Moment, RequestInfo
 from simulator.gitstore import git_environment
 from simulator.state import PullRequest
-from tests.databases import create_database
-from tests.stories.driver import PATIENCE, Story, open_story
+from tests.stories.driver import PATIENCE, Story
 from tests.world.instructions import ASKED, BASE, BRANCH, CONFLICT, hear, list_own_branches, listen, open_pull
 from tests.world.issues import DONE, TASK, plan
 from tests.world.model_findings import find_own
@@ -304,30 +303,28 @@ async def test_what_stops_it_in_the_middle(story: Story, model: ScriptedModel) -
     story.pass_over(pull)
 
 
-async def test_a_budget_that_is_spent(tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", [FixedPrice(Decimal(80), Decimal(80))], indirect=True)
+async def test_a_budget_that_is_spent(story: Story, model: ScriptedModel) -> None:
     """Each asks for more at a gate, and the next ones wait; who says no gets what there is, and nothing was sent."""
-    dear = ScriptedModel(FixedPrice(Decimal(80), Decimal(80)))
-    models = Models.only(dear.language_model)
-    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
-        config = {".github/forge.yml": "budgets: {phase: {planning: 0.01, implementation: 0.01}}\n"}
-        repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE}, shop=config)
-        story.github.run_workflow(repository, pull.head_sha, "CI", {"test": ("failure", "E   assert 200 == 180\n")})
-        await story.settle()
-        head, before = pull.head_sha, len(dear.calls)
-        for verb in ("do give a discount", "mend", "update"):
-            await story.after(alice.comment(pull, f"/forge {verb}"))
-            assert story.gates(pull) == ["cost_overrun"]
-            story.clock.move(seconds=2)
-            await story.after(alice.comment(pull, "/forge reject cost_overrun no more"))
-            assert story.gates(pull) == []
-        assert listen(story, pull) == snapshot(
-            [
-                """\
+    config = {".github/forge.yml": "budgets: {phase: {planning: 0.01, implementation: 0.01}}\n"}
+    repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE}, shop=config)
+    story.github.run_workflow(repository, pull.head_sha, "CI", {"test": ("failure", "E   assert 200 == 180\n")})
+    await story.settle()
+    head, before = pull.head_sha, len(model.calls)
+    for verb in ("do give a discount", "mend", "update"):
+        await story.after(alice.comment(pull, f"/forge {verb}"))
+        assert story.gates(pull) == ["cost_overrun"]
+        story.clock.move(seconds=2)
+        await story.after(alice.comment(pull, "/forge reject cost_overrun no more"))
+        assert story.gates(pull) == []
+    assert listen(story, pull) == snapshot(
+        [
+            """\
 Nothing was changed. At the gate cost_overrun nobody let it use more.
 
 Give the instruction again to try anew.\
 """,
-                """\
+            """\
 Red here:
 
 - `test`: `E assert 200 == 180`
@@ -336,21 +333,21 @@ Nothing was changed. At the gate cost_overrun nobody let it use more.
 
 Give the instruction again to try anew.\
 """,
-                """\
+            """\
 Nothing was changed. At the gate cost_overrun nobody let it use more.
 
 Give the instruction again to try anew.\
 """,
-            ]
-        )
-        await story.after(alice.push(repository, "main", {".github/forge.yml": "budgets: {day: 0.01}\n"}))
-        for verb in ("do give a discount", "describe", "walkthrough"):
-            await story.after(alice.comment(pull, f"/forge {verb}"))
-        for told in listen(story, pull)[-3:]:
-            assert "of the budget of this repository for today (UTC), 0.01 USD" in told
-            assert "Wait until midnight UTC or raise `budgets.day` in `.github/forge.yml`." in told
-        assert (len(dear.calls), pull.head_sha) == (before, head)
-        story.pass_over(pull)
+        ]
+    )
+    await story.after(alice.push(repository, "main", {".github/forge.yml": "budgets: {day: 0.01}\n"}))
+    for verb in ("do give a discount", "describe", "walkthrough"):
+        await story.after(alice.comment(pull, f"/forge {verb}"))
+    for told in listen(story, pull)[-3:]:
+        assert "of the budget of this repository for today (UTC), 0.01 USD" in told
+        assert "Wait until midnight UTC or raise `budgets.day` in `.github/forge.yml`." in told
+    assert (len(model.calls), pull.head_sha) == (before, head)
+    story.pass_over(pull)
 
 
 async def test_more_threads_than_are_worked_off_at_once(story: Story, model: ScriptedModel) -> None:

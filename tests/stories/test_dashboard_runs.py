@@ -21,7 +21,7 @@ SHOP = "/dashboard/octo-org/shop"
 
 @pytest.fixture
 def model() -> ScriptedModel:
-    """A model that costs something."""
+    """It costs something."""
     return ScriptedModel(FixedPrice(Decimal(5), Decimal(10)))
 
 

@@ -21,7 +21,8 @@ BROKEN = APP.replace("os.name", "os.name + missing")
 
 async def _open_pull_request(story: Story, changed: str = "print(1)\n", before: str = "print()\n") -> PullRequest:
     repository, alice = story.repository({"app.py": before})
-    return (await story.propose(repository, alice, {"app.py": changed}))[0]
+    pull, _ = await story.propose(repository, alice, {"app.py": changed})
+    return pull
 
 
 def _check(story: Story, pull: PullRequest) -> CheckRun:

@@ -1,13 +1,10 @@
 """An agent of another make works in a shadow: its change is taken as a whole or not at all, and its calls are paid."""
 
 from decimal import Decimal
-from pathlib import Path
 
-from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
 from domain.money import FixedPrice
-from tests.databases import create_database
-from tests.stories.driver import Story, open_story
+from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.command_line_agent import DISCOUNT, FILES, REPORT, list_changed, run_issue, says
 from tests.world.issues import DONE, TASK, TEST, get_pull_request, open_issue, patches, plan
@@ -165,30 +162,24 @@ async def test_what_it_did_is_not_done_again(story: Story, model: ScriptedModel)
     assert list_changed(asked) == ["shop/cart.py", "shop/receipt.py", "tests/test_cart.py"]
 
 
-async def test_its_calls_are_paid_by_the_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", [FixedPrice(Decimal(50), Decimal(50))], indirect=True)
+async def test_its_calls_are_paid_by_the_run(story: Story, model: ScriptedModel) -> None:
     """Where the budget ends it is stopped, a person is asked, and with more money it begins anew."""
-    model = ScriptedModel(FixedPrice(Decimal(50), Decimal(50)))
     model.when(TASK, says(files=DISCOUNT, report=REPORT))
-    url = create_database("sqlite", tmp_path)
-    async with open_story(url, tmp_path, models=Models.only(model.language_model)) as story:
-        configuration = FILES[".github/forge.yml"] + "budgets: {phase: {implementation: 0.05}}\n"
-        asked = await run_issue(story, model, **{".github/forge.yml": configuration})
-        assert story.gates(asked.issue) == ["cost_overrun"]
-        assert not [call for call in model.calls if TASK in call.content]
-        await asked.comment(asked.alice, "/forge continue 50usd")
-        story.pass_over(get_pull_request(asked))
-        assert list_changed(asked) == ["shop/cart.py", "tests/test_cart.py"]
-        assert "Spent by this run so far: " in asked.status
+    configuration = FILES[".github/forge.yml"] + "budgets: {phase: {implementation: 0.05}}\n"
+    asked = await run_issue(story, model, **{".github/forge.yml": configuration})
+    assert story.gates(asked.issue) == ["cost_overrun"]
+    assert not [call for call in model.calls if TASK in call.content]
+    await asked.comment(asked.alice, "/forge continue 50usd")
+    story.pass_over(get_pull_request(asked))
+    assert list_changed(asked) == ["shop/cart.py", "tests/test_cart.py"]
+    assert "Spent by this run so far: " in asked.status
 
 
-async def test_where_no_sandbox_can_hold_it_the_own_agent_works(tmp_path: Path) -> None:
-    model = ScriptedModel()
+@pytest.mark.own_forge(sandbox="landlock")
+async def test_where_no_sandbox_can_hold_it_the_own_agent_works(story: Story, model: ScriptedModel) -> None:
     model.when(TASK, patches(DIFF, TEST), DONE)
-    url = create_database("sqlite", tmp_path)
-    async with open_story(url, tmp_path, models=Models.only(model.language_model), sandbox="landlock") as story:
-        asked = await run_issue(story, model)
-        pull = get_pull_request(asked)
-        story.pass_over(pull)
-        assert "needs sandbox level 3; at level 2 Forge's own agent worked. `total` takes a discount." in (
-            pull.body or ""
-        )
+    asked = await run_issue(story, model)
+    pull = get_pull_request(asked)
+    story.pass_over(pull)
+    assert "needs sandbox level 3; at level 2 Forge's own agent worked. `total` takes a discount." in (pull.body or "")

@@ -1,14 +1,11 @@
 """Forge's own agent in interactive mode: its commands run in a shadow, and what they change is taken or refused."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel, Uses
-from tests.databases import create_database
-from tests.stories.driver import Story, open_story
+from tests.stories.driver import Story
 from tests.world import command_line_agent
 from tests.world.cart import DIFF
 from tests.world.issues import DONE, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
@@ -180,24 +177,18 @@ async def test_without_a_command_that_is_allowed_the_pull_request_says_so(story:
     assert "Interactive mode needs `execution.commands`; the agent worked without commands." in get_body(asked)
 
 
-async def test_commands_run_at_sandbox_level_2_too(tmp_path: Path) -> None:
-    model = ScriptedModel()
+@pytest.mark.own_forge(sandbox="landlock")
+async def test_commands_run_at_sandbox_level_2_too(story: Story, model: ScriptedModel) -> None:
     model.when(TASK, CART, runs(MADE), DONE)
-    url = create_database("sqlite", tmp_path)
-    async with open_story(url, tmp_path, models=Models.only(model.language_model), sandbox="landlock") as story:
-        asked = await run_issue(story, model)
-        assert list_changed(asked) == ["shop/cart.py", "shop/made.py", "tests/test_cart.py"]
+    asked = await run_issue(story, model)
+    assert list_changed(asked) == ["shop/cart.py", "shop/made.py", "tests/test_cart.py"]
 
 
-async def test_without_a_sandbox_for_commands_the_pull_request_says_so(tmp_path: Path) -> None:
+@pytest.mark.own_forge(sandbox="none")
+async def test_without_a_sandbox_for_commands_the_pull_request_says_so(story: Story, model: ScriptedModel) -> None:
     """Its tests cannot run there either: somebody lets it go on without them."""
-    model = ScriptedModel()
     model.when(TASK, CART, runs(MADE), DONE)
-    url = create_database("sqlite", tmp_path)
-    async with open_story(url, tmp_path, models=Models.only(model.language_model), sandbox="none") as story:
-        asked = await run_issue(story, model)
-        await asked.comment(asked.alice, "/forge approve help_needed")
-        assert list_changed(asked) == CHANGED
-        assert "Interactive mode needs sandbox level 2; at level 1 the agent worked without commands." in get_body(
-            asked
-        )
+    asked = await run_issue(story, model)
+    await asked.comment(asked.alice, "/forge approve help_needed")
+    assert list_changed(asked) == CHANGED
+    assert "Interactive mode needs sandbox level 2; at level 1 the agent worked without commands." in get_body(asked)

@@ -311,6 +311,7 @@ async def test_a_fix_that_nobody_asked_for_is_pushed_once(where: str, tmp_path: 
 )
 async def test_a_merge_is_told_and_recorded_once(where: str, queue: bool, tmp_path: Path) -> None:
     async with stage("sqlite", tmp_path) as there:
+        there.forge.part = replace(there.forge.part, risk="low")  # a model reads it: what nobody read is not merged
         _, pull, _ = await act_and_die(there, 4, APP + "# The end.\n", where, queue=queue)
         await until_recorded(there, "auto_merge")
         assert there.kills == 1

@@ -135,25 +135,25 @@ async def test_where_tools_do_not_work_one_question_stays(
     assert story.check(repository, head).conclusion == "success"
 
 
-async def test_a_budget_that_ends_between_look_ups_asks_a_person_and_goes_on_from_there(tmp_path: Path) -> None:
-    dear = ScriptedModel(FixedPrice(Decimal(45), Decimal(45)))
-    dear.when(ASKED, GREP, READ, report_caller())
-    prove_caller(dear)
-    models = Models.only(dear.language_model)
-    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
-        repository, alice, pull, head = await open_change(story, "budgets: {phase: {review: 1.5}}\n")
-        assert story.gates(pull) == ["cost_overrun"]
-        [question] = story.questions(pull)
-        assert "could pass four fifths of the budget" in question.body
-        asked = len(dear.calls)
-        assert 1 <= asked <= 2
-        story.clock.move(seconds=5)
-        await story.after(alice.comment(pull, "/forge continue 20usd"))
-        assert "may use 20.00 USD more" in question.body
-        assert len(dear.calls) == 4  # none of its turns is asked for again
-        assert story.check(repository, head).conclusion == "failure"
-        assert "in 2 messages with " in (story.check(repository, head).summary or "")
-        story.pass_over(pull)
+@pytest.mark.parametrize("model", [FixedPrice(Decimal(45), Decimal(45))], indirect=True)
+async def test_a_budget_that_ends_between_look_ups_asks_a_person_and_goes_on_from_there(
+    story: Story, model: ScriptedModel
+) -> None:
+    model.when(ASKED, GREP, READ, report_caller())
+    prove_caller(model)
+    repository, alice, pull, head = await open_change(story, "budgets: {phase: {review: 1.5}}\n")
+    assert story.gates(pull) == ["cost_overrun"]
+    [question] = story.questions(pull)
+    assert "could pass four fifths of the budget" in question.body
+    asked = len(model.calls)
+    assert 1 <= asked <= 2
+    story.clock.move(seconds=5)
+    await story.after(alice.comment(pull, "/forge continue 20usd"))
+    assert "may use 20.00 USD more" in question.body
+    assert len(model.calls) == 4  # none of its turns is asked for again
+    assert story.check(repository, head).conclusion == "failure"
+    assert "in 2 messages with " in (story.check(repository, head).summary or "")
+    story.pass_over(pull)
 
 
 async def test_the_next_turn_sends_the_same_beginning_and_marks_it_for_the_cache(tmp_path: Path) -> None:

@@ -127,45 +127,41 @@ async def test_never_send(pattern: str, story: Story, model: ScriptedModel) -> N
     assert "billing/pay.py" in (story.check(repository, head).summary or "")
 
 
-async def test_call_that_does_not_fit_the_budget_is_not_made(tmp_path: Path) -> None:
-    dear = ScriptedModel(FixedPrice(Decimal(10_000), Decimal(10_000)))
-    models = Models.only(dear.language_model)
-    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
-        repository, alice, pull, head = await _open_pull_request(story)
-        check = story.check(repository, head)
-        assert (check.conclusion, check.title) == ("action_required", "Waiting for a person at cost_overrun")
-        assert story.gates(pull) == ["cost_overrun"]
-        assert story.comments(pull) == []
-        assert dear.calls == []
+@pytest.mark.parametrize("model", [FixedPrice(Decimal(10_000), Decimal(10_000))], indirect=True)
+async def test_call_that_does_not_fit_the_budget_is_not_made(story: Story, model: ScriptedModel) -> None:
+    repository, alice, pull, head = await _open_pull_request(story)
+    check = story.check(repository, head)
+    assert (check.conclusion, check.title) == ("action_required", "Waiting for a person at cost_overrun")
+    assert story.gates(pull) == ["cost_overrun"]
+    assert story.comments(pull) == []
+    assert model.calls == []
 
-        story.clock.move(seconds=5)
-        await story.after(alice.comment(pull, "/forge accept"))
-        assert story.answers(pull) == []  # the question shows it
-        assert "The model was not asked" in (story.check(repository, head).summary or "")
-        assert story.gates(pull) == ["human_review"]
-        assert dear.calls == []
+    story.clock.move(seconds=5)
+    await story.after(alice.comment(pull, "/forge accept"))
+    assert story.answers(pull) == []  # the question shows it
+    assert "The model was not asked" in (story.check(repository, head).summary or "")
+    assert story.gates(pull) == ["human_review"]
+    assert model.calls == []
 
 
-async def test_a_budget_that_runs_short_is_used_for_the_riskiest_files(tmp_path: Path) -> None:
-    dear = ScriptedModel(FixedPrice(Decimal(50), Decimal(50)))
-    models = Models.only(dear.language_model)
-    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
-        repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
-        files = {f"shop/part_{n}.py": FILLER * 8 for n in range(6)} | {"zone/auth/login.py": FILLER * 8}
-        pull, head = await story.propose(repository, alice, files)
-        check = story.check(repository, head)
-        assert check.conclusion == "action_required"
-        assert story.gates(pull) == ["human_review"]
-        read = len(dear.calls)
-        assert 0 < read < 5
-        assert "== zone/auth/login.py" in dear.calls[0].content
-        assert "shop/part_5.py: no budget was left for it after riskier files" in (check.summary or "").replace("`", "")
-        assert "zone/auth/login.py: no budget" not in (check.summary or "").replace("`", "")
+@pytest.mark.parametrize("model", [FixedPrice(Decimal(50), Decimal(50))], indirect=True)
+async def test_a_budget_that_runs_short_is_used_for_the_riskiest_files(story: Story, model: ScriptedModel) -> None:
+    repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    files = {f"shop/part_{n}.py": FILLER * 8 for n in range(6)} | {"zone/auth/login.py": FILLER * 8}
+    pull, head = await story.propose(repository, alice, files)
+    check = story.check(repository, head)
+    assert check.conclusion == "action_required"
+    assert story.gates(pull) == ["human_review"]
+    read = len(model.calls)
+    assert 0 < read < 5
+    assert "== zone/auth/login.py" in model.calls[0].content
+    assert "shop/part_5.py: no budget was left for it after riskier files" in (check.summary or "").replace("`", "")
+    assert "zone/auth/login.py: no budget" not in (check.summary or "").replace("`", "")
 
-        story.clock.move(seconds=5)
-        await story.after(alice.comment(pull, "/forge review full"))
-        assert story.gates(pull) == ["cost_overrun"]
-        assert "from scratch" in story.answers(pull)[0].body
+    story.clock.move(seconds=5)
+    await story.after(alice.comment(pull, "/forge review full"))
+    assert story.gates(pull) == ["cost_overrun"]
+    assert "from scratch" in story.answers(pull)[0].body
 
 
 async def test_once_the_fallback_answered_it_reads_the_rest(tmp_path: Path) -> None:

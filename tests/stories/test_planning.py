@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from agents.llm.models import Models
 from agents.llm.scripted import Fails, Says, ScriptedModel, Stalls, Uses
 from bot.cli import intervention
 from memory import gates
-from tests.databases import create_database
-from tests.stories.driver import Story, open_story
+from tests.stories.driver import Story
 from tests.world.issues import LOOKS, MODES, SHOP, IssueScene, open_issue, plan
 from tests.world.replies import bodies
 
@@ -214,28 +212,27 @@ async def test_an_edit_before_the_run_begins_is_not_what_was_asked_for(story: St
     assert "Not planned: no model is available." in await asked.comment(alice, "/forge run")  # she has read it now
 
 
-async def test_a_run_that_waited_for_its_turn_does_what_was_asked_for(tmp_path: Path, model: ScriptedModel) -> None:
-    url = create_database("sqlite", tmp_path)
-    async with open_story(url, tmp_path, models=Models.only(model.language_model), concurrent_runs=1) as story:
-        first = await open_issue(story)
-        model.when("whole cart", Stalls(6.0), plan())
-        await first.alice.comment(first.issue, "/forge plan")
-        await story.wait_for_runs(1)
-        while not any("Planning: now" in each.body for each in story.answers(first.issue)):  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-        second = await first.alice.open_issue(first.repository, "Vouchers", "Customers want vouchers.")
-        await first.alice.comment(second, "/forge plan")
-        await story.wait_for_runs(2)
-        while not story.answers(second):  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-        assert "- [ ] Planning: queued until a worker is free" in story.answers(second)[0].body
-        await first.alice.edit(second, title="Vouchers for all", body="Vouchers that never end.")
-        model.when("Customers want vouchers", plan())
-        await story.settle()
-        assert story.answers(first.issue)
-        assert story.answers(second)
-        assert {each.reason for each in await story.runs()} == {"planned"}
-        assert not any("never end" in call.content or "for all" in call.content for call in model.calls)
+@pytest.mark.own_forge(concurrent_runs=1)
+async def test_a_run_that_waited_for_its_turn_does_what_was_asked_for(story: Story, model: ScriptedModel) -> None:
+    first = await open_issue(story)
+    model.when("whole cart", Stalls(6.0), plan())
+    await first.alice.comment(first.issue, "/forge plan")
+    await story.wait_for_runs(1)
+    while not any("Planning: now" in each.body for each in story.answers(first.issue)):  # noqa: ASYNC110
+        await asyncio.sleep(0.05)
+    second = await first.alice.open_issue(first.repository, "Vouchers", "Customers want vouchers.")
+    await first.alice.comment(second, "/forge plan")
+    await story.wait_for_runs(2)
+    while not story.answers(second):  # noqa: ASYNC110
+        await asyncio.sleep(0.05)
+    assert "- [ ] Planning: queued until a worker is free" in story.answers(second)[0].body
+    await first.alice.edit(second, title="Vouchers for all", body="Vouchers that never end.")
+    model.when("Customers want vouchers", plan())
+    await story.settle()
+    assert story.answers(first.issue)
+    assert story.answers(second)
+    assert {each.reason for each in await story.runs()} == {"planned"}
+    assert not any("never end" in call.content or "for all" in call.content for call in model.calls)
 
 
 async def test_who_may_not_and_where_it_makes_no_sense(story: Story) -> None:

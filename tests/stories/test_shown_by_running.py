@@ -4,20 +4,17 @@ import json
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import JsonValue
 from pydantic_ai.usage import RequestUsage
 
-from agents.llm.models import Models
 from agents.llm.scripted import Fails, Reply, Reports, ScriptedModel
 from domain.money import FixedPrice
 from simulator import User
 from simulator.state import PullRequest
-from tests.databases import create_database
-from tests.stories.driver import Story, open_story
+from tests.stories.driver import Story
 from tests.world.model_findings import ASKED as FIXING
 from tests.world.model_findings import FIXED, edit
 from tests.world.summing_shop import BROKEN, CODE, FILES
@@ -350,20 +347,18 @@ async def test_a_fix_with_which_the_test_fails_is_not_committed(story: Story, mo
         story.pass_over(each)
 
 
-async def test_where_the_money_ends_the_finding_stays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", [FixedPrice(Decimal(60), Decimal(60))], indirect=True)
+async def test_where_the_money_ends_the_finding_stays(story: Story, model: ScriptedModel) -> None:
     """Nobody is asked for more, and the review is posted."""
-    dear = ScriptedModel(FixedPrice(Decimal(60), Decimal(60)))
-    find_and_prove(dear, {"test": SHOWS})
+    find_and_prove(model, {"test": SHOWS})
     much = RequestUsage(input_tokens=5_000, output_tokens=1_500)
-    dear.when("== shop.py", Reports(json.dumps({"findings": [claim()]}), usage=much))
-    dear.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": LINE.strip()}]})
-    dear.when(ASKED, {"test": SHOWS})
-    models = Models.only(dear.language_model)
-    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
-        pull, _ = await propose(story, {"shop.py": BROKEN}, settings="budgets: {phase: {review: 1}}\n")
-        conclusion, said = check_of(story, pull)
-        assert conclusion == "failure"
-        assert "of 1 finding nothing could be shown" in said
-        assert story.gates(pull) == []
-        assert not [call for call in dear.calls if ASKED in call.content]
-        assert "none was written for it" in story.comments(pull)[0].body
+    model.when("== shop.py", Reports(json.dumps({"findings": [claim()]}), usage=much))
+    model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": LINE.strip()}]})
+    model.when(ASKED, {"test": SHOWS})
+    pull, _ = await propose(story, {"shop.py": BROKEN}, settings="budgets: {phase: {review: 1}}\n")
+    conclusion, said = check_of(story, pull)
+    assert conclusion == "failure"
+    assert "of 1 finding nothing could be shown" in said
+    assert story.gates(pull) == []
+    assert not [call for call in model.calls if ASKED in call.content]
+    assert "none was written for it" in story.comments(pull)[0].body

@@ -10,6 +10,7 @@ import pytest
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
 from bot.app import Patience
+from domain.money import FREE
 from tests.databases import Backend, create_database, drop_database
 from tests.invariants import find_violations
 from tests.stories.driver import DELIVERY, LAG, LOOKS, NO_MODEL, Story, open_shared_story, open_story
@@ -29,9 +30,9 @@ def backend(request: pytest.FixtureRequest) -> Backend:
 
 
 @pytest.fixture
-def model() -> ScriptedModel:
-    """The model of a Forge that has one."""
-    return ScriptedModel()
+def model(request: pytest.FixtureRequest) -> ScriptedModel:
+    """The model of a Forge that has one. Its parameter: a price."""
+    return ScriptedModel(getattr(request, "param", FREE))
 
 
 @pytest.fixture
