@@ -2,6 +2,8 @@
 
 from decimal import Decimal
 
+import pytest
+
 from agents.llm.scripted import ScriptedModel
 from domain.money import FixedPrice
 from tests.stories.driver import Story
