@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import tempfile
-import time
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from pathlib import Path
@@ -20,10 +19,11 @@ from simulator import Blob
 from simulator.errors import Moment, RequestInfo
 from simulator.gitstore import git_environment
 from simulator.state import PullRequest
-from tests.stories.driver import PATIENCE, Story
+from tests.stories.driver import Story
 from tests.world.instructions import ASKED, BASE, BRANCH, CONFLICT, hear, list_own_branches, listen, open_pull
 from tests.world.issues import DONE, TASK, plan
 from tests.world.model_findings import find_own
+from tests.world.waiting import until
 
 VERBS = (
     "do delete all",
@@ -43,14 +43,6 @@ RESOLVED: dict[str, JsonValue] = {"hunks": [{"number": 1, "text": BOTH, "reason"
 WRITE = Uses([("write_file", {"path": "shop/later.py", "content": "LATER = True\n"})])
 Meanwhile = Callable[[], Awaitable[None]]
 EVERYTHING = "\n".join(f"/forge {verb}" for verb in VERBS)
-
-
-async def wait_until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until something is so."""
-    end = time.monotonic() + PATIENCE
-    while not await is_so():
-        assert time.monotonic() < end
-        await asyncio.sleep(0.02)
 
 
 async def merge_by_hand(story: Story, pull: PullRequest, steps: str, patch: str) -> str:
@@ -248,7 +240,7 @@ async def test_what_stops_it_in_the_middle(story: Story, model: ScriptedModel) -
                 return len(story.answers(pull)) > heard
 
             await carol.comment(pull, words)
-            await wait_until(is_heard)
+            await until(is_heard)
 
         return happen
 
@@ -261,7 +253,7 @@ async def test_what_stops_it_in_the_middle(story: Story, model: ScriptedModel) -
 
     async def delete_branch() -> None:
         await alice.delete_branch(repository, "feature")
-        await wait_until(is_stopped)
+        await until(is_stopped)
 
     async def is_stopped() -> bool:
         return (await story.runs())[0].state == "cancelled"

@@ -133,8 +133,7 @@ async def test_dismissed_finding_stays_away(story: Story) -> None:
     [comment] = story.comments(pull)
     await story.after(carol.reply(comment, "/forge dismiss the name is injected at run time"))
 
-    [answer] = story.thread_answers(pull, comment)
-    assert bodies([answer]) == snapshot(
+    assert bodies(story.thread_answers(pull, comment)) == snapshot(
         [
             "**F-AEGTUI** is dismissed: the name is injected at run time. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): only what was dismissed, not its rule. `/forge undismiss F-AEGTUI` undoes this."
         ]
@@ -156,8 +155,7 @@ async def test_author_does_not_dismiss(story: Story) -> None:
     repository, alice, _, pull, head = await _open_reviewed(story)
     [comment] = story.comments(pull)
     await story.after(alice.reply(comment, "/forge dismiss I know better"))
-    [answer] = story.thread_answers(pull, comment)
-    assert bodies([answer]) == snapshot(
+    assert bodies(story.thread_answers(pull, comment)) == snapshot(
         [
             (
                 "Refused: `/forge dismiss` is not for the author of the change. Someone else here has the role write, and "
@@ -486,8 +484,7 @@ async def test_unknown_verbs_and_environments(story: Story) -> None:
     _, _, carol, pull, _ = await _open_reviewed(story)
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     await story.after(carol.comment(pull, "/forge reveiw\n/forge deploy staging"))
-    [answer] = story.answers(pull)
-    assert bodies([answer]) == snapshot(
+    assert bodies(story.answers(pull)) == snapshot(
         [
             """\
 **`/forge reveiw`**

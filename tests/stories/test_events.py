@@ -81,8 +81,7 @@ async def test_a_command_that_fails_is_answered(story: Story) -> None:
     issue = await alice.open_issue(repository, "Prices")
     story.github.faults.add(kind="before", method="GET", path=r"/issues/1$", status=403, times=None, message="Blocked")
     await story.after(alice.comment(issue, "/forge run"))
-    [answer] = story.answers(issue)
-    assert bodies([answer]) == snapshot(
+    assert bodies(story.answers(issue)) == snapshot(
         [
             "This failed, at least in part: Could not read issue `octo-org/shop#1`: GitHub answered 403 (Blocked). Somebody with write access can unlock the conversation. `/forge status` shows the current state."
         ]
@@ -93,8 +92,9 @@ async def test_a_refused_slice_is_audited(story: Story) -> None:
     """`/forge continue` of somebody who may not is refused, and that is kept, also where no gate waits."""
     pull = await _open_pull_request(story)
     await story.after(story.github.user("mallory").comment(pull, "/forge continue 5usd"))
-    [answer] = story.answers(pull)
-    assert bodies([answer]) == snapshot(["Refused: `/forge continue` needs the role write; `mallory` has read."])
+    assert bodies(story.answers(pull)) == snapshot(
+        ["Refused: `/forge continue` needs the role write; `mallory` has read."]
+    )
     guid = next(each.guid for each in story.github.deliveries if each.event == "issue_comment")
     events = await ledger.load_events(story.forge.services.database, guid)
     assert [each.type for each in events] == [EventType.permission_refused]

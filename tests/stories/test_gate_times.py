@@ -67,8 +67,7 @@ async def test_an_approval_that_was_written_in_time_and_heard_too_late(story: St
     await story.wait(hours=2)
     story.github.release_deliveries()
     await story.settle()
-    [answer] = story.answers(scene.pull)
-    assert bodies([answer]) == snapshot(
+    assert bodies(story.answers(scene.pull)) == snapshot(
         [
             "`protected_paths` (G-ID) is over on TIME. Expired: nobody answered in 1 day. Say `/forge review full` to ask again."
         ]

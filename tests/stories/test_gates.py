@@ -1,7 +1,6 @@
 """People are asked, answer, and the run goes on; nobody's silence and no mistake ever does."""
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 from pydantic import JsonValue
@@ -10,12 +9,7 @@ from agents.llm.scripted import ScriptedModel
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import open_scene
 from tests.world.issues import SHOP as ISSUE_SHOP
-
-
-async def wait_until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not holds():  # noqa: ASYNC110  # it is a process of its own
-            await asyncio.sleep(0.05)
+from tests.world.waiting import until
 
 
 @pytest.mark.parametrize(
@@ -35,11 +29,11 @@ async def test_the_check_says_at_once_what_was_decided_while_another_run_has_the
     model.when("whole cart", plan)
     issue = await scene.alice.open_issue(scene.repository, "Discounts", "On the whole cart.")
     await scene.alice.comment(issue, "/forge plan")
-    await wait_until(lambda: bool(model.calls))
+    await until(lambda: bool(model.calls))
     assert scene.conclusion == "action_required"
     story.clock.move(seconds=2)  # GitHub cuts the moment of writing to the second
     await scene.carol.comment(scene.pull, f"/forge {said}")
-    await wait_until(lambda: story.check(scene.repository, scene.head).title == shown)
+    await until(lambda: story.check(scene.repository, scene.head).title == shown)
     is_shown.set()
     await story.settle()
     assert scene.conclusion == ("success" if said == "approve" else "failure")

@@ -1,9 +1,6 @@
 """Killed with SIGKILL in the middle of what it does, Forge does it once all the same, and tells it once."""
 
-import asyncio
 import re
-import time
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,17 +28,10 @@ from tests.unit.sandbox.machine import is_gone
 from tests.world import look_ups, summing_shop
 from tests.world.automation import APP, TWO, git
 from tests.world.command_line_agent import CART
+from tests.world.waiting import until
 
 PUSH = "on GitHub: POST git-receive-pack"
 _FINDING = re.compile(r"F-[A-Z2-7]{6}")
-
-
-async def until(holds: Callable[[], Awaitable[bool]], what: str) -> None:
-    """Wait until something holds."""
-    end = time.monotonic() + 90
-    while not await holds():
-        assert time.monotonic() < end, what
-        await asyncio.sleep(0.05)
 
 
 # --- reviewing ----------------------------------------------------------------------------------------------------
@@ -284,7 +274,7 @@ async def until_recorded(there: ChaosStage, act: str) -> None:
     async def is_recorded() -> bool:
         return act in await acts(there)
 
-    await until(is_recorded, f"there is no {act}")
+    await until(is_recorded)
     await there.settle()
 
 
@@ -418,7 +408,7 @@ async def test_x9_killed_while_an_agent_of_another_make_works(tmp_path: Path) ->
         there.begin(scene.on_point, lambda _: False)
         scene.issue = await scene.alice.open_issue(scene.repository, "Discounts", "Customers want a discount.")
         await scene.ask(scene.issue)
-        await until(is_kept, "nothing was kept")
+        await until(is_kept)
         there.forge.kill()
         assert await is_gone(f"sleep {SLEEP}")
         await there.settle()

@@ -1,8 +1,7 @@
 """What Forge learns from its own runs: little, from trusted work only, and in nobody's way."""
 
 import asyncio
-import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +25,7 @@ from tests.stories.driver import NO_MODEL, Story, open_story
 from tests.world.issues import DONE, TASK, open_issue, patches, plan
 from tests.world.replies import first_lines
 from tests.world.verification import MEND, MENDED, WRONG, change, propose_diffs
+from tests.world.waiting import until
 
 LEARNED: dict[str, JsonValue] = {
     "kind": "procedural",
@@ -69,13 +69,6 @@ def see_all(story: Story, repository: Repository) -> None:
     for each in repository.issues.values():
         if isinstance(each, PullRequest):
             assert first_lines(story.comments(each)) == snapshot(["**No longer applies** (`SHA`)."])
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < end, "it did not come to that"
-        await asyncio.sleep(0.05)
 
 
 async def test_a_run_that_was_sent_back_teaches_one_thing(learns: Story, model: ScriptedModel) -> None:

@@ -110,8 +110,7 @@ async def test_undismissing_what_is_held_back(story: Story) -> None:
     pull, head = await open_pull_request(story, repository, alice, "second", NEXT)
     name = line(story, repository, head).split("`/forge undismiss ")[1].split("`")[0]
     await story.after(carol.comment(pull, f"/forge undismiss {name}\n/forge undismiss {name}"))
-    [answer] = story.answers(pull)
-    assert bodies([answer]) == snapshot(
+    assert bodies(story.answers(pull)) == snapshot(
         [
             """\
 **`/forge undismiss F-HIHQTG`**
@@ -242,8 +241,7 @@ async def test_other_words_of_the_model_do_not_get_round_a_dismissal(story: Stor
     first, _ = await open_pull_request(story, repository, alice, "first", {"billing/pay.py": PAY})
     [comment] = story.comments(first)
     await story.after(carol.reply(comment, "/forge dismiss there is always a price"))
-    [answer] = story.thread_answers(first, comment)
-    assert bodies([answer]) == snapshot(
+    assert bodies(story.thread_answers(first, comment)) == snapshot(
         [
             "**F-OZQFDT** is dismissed: there is always a price. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): only what was dismissed, not its rule. `/forge undismiss F-OZQFDT` undoes this."
         ]
@@ -318,8 +316,7 @@ async def test_what_is_pinned_gives_way_to_nothing(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP, ".github/forge.yml": "memory: {max: 1}\n"})
     issue = await story.after(alice.open_issue(repository, "Conventions"))
     await story.after(alice.comment(issue, "/forge remember Ask first.\n/forge remember Ask twice."))
-    [answer] = story.answers(issue)
-    assert bodies([answer]) == snapshot(
+    assert bodies(story.answers(issue)) == snapshot(
         [
             """\
 **`/forge remember`**

@@ -1,6 +1,5 @@
 """Attacks on the way from an issue to a pull request: what strangers, hostile models and bad moments may not do."""
 
-import asyncio
 import re
 from decimal import Decimal
 
@@ -32,6 +31,7 @@ from tests.world.issues import (
     plan,
 )
 from tests.world.replies import first_lines
+from tests.world.waiting import until
 
 KEY = "AKIA" + "ZQ3D" * 4
 ACTS = (
@@ -68,13 +68,6 @@ async def assert_waits(asked: IssueScene) -> None:
 def forges(asked: IssueScene) -> list[str]:
     """The branches of Forge."""
     return [name for name in asked.repository.git.refs() if "forge/" in name]
-
-
-async def wait_for_call(model: ScriptedModel) -> None:
-    """Wait until the model is asked."""
-    async with asyncio.timeout(30):
-        while not model.calls:  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
 
 
 def message(pull: PullRequest) -> str:
@@ -284,7 +277,7 @@ async def test_t_g7_closed_while_it_works(story: Story, model: ScriptedModel) ->
     asked = await open_issue(story)
     model.when("Title: Discounts", Stalls(1.5), plan())
     await asked.alice.comment(asked.issue, "/forge run")
-    await wait_for_call(model)
+    await until(lambda: bool(model.calls))
     await asked.alice.close(asked.issue)
     await story.settle()
     await asked.alice.reopen(asked.issue)
