@@ -8,10 +8,9 @@ from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
 from tests.threats.meanwhile import act_after_write
+from tests.world.automation import APP, BROKEN
 from tests.world.replies import bodies, first_lines
 
-APP = "import os\n\n\ndef main():\n    return os.name\n"
-BROKEN = APP.replace("os.name", "os.name + missing")
 OTHER = APP.replace("os.name", "os.name + absent")
 
 

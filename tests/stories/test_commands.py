@@ -16,10 +16,8 @@ from safety.eligibility import PER_PULL_REQUEST
 from simulator import User
 from simulator.state import PullRequest, Repository, ReviewComment, Role
 from tests.stories.driver import UNTHOUGHT, Story
+from tests.world.automation import APP, BROKEN
 from tests.world.replies import bodies, first_lines
-
-APP = "import os\n\n\ndef main():\n    return os.name\n"
-BROKEN = APP.replace("os.name", "os.name + missing")
 
 
 async def _open_reviewed(story: Story) -> tuple[Repository, User, User, PullRequest, str]:

@@ -22,9 +22,6 @@ GONE = """\
 +def test_nothing():
 +    assert total([]) == 0
 """
-BACK = GONE.replace(
-    "-def test_total():\n-    assert total([1, 2]) == 3\n+def test_nothing():\n+    assert total([]) == 0\n", ""
-)
 MENDS: tuple[Uses | dict[str, JsonValue], ...] = (
     Uses([("edit", {"path": "shop/cart.py", "old": "(2 - discount)", "new": "(1 - discount)"})]),
     {**DONE, "summary": "The discount is taken off, not added."},

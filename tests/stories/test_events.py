@@ -13,10 +13,8 @@ from messages import review as review_texts
 from simulator.state import CheckRun, PullRequest
 from tests.stories.driver import LAG, PATIENCE, Story
 from tests.threats.meanwhile import act_after_write
+from tests.world.automation import APP, BROKEN
 from tests.world.replies import bodies, first_lines
-
-APP = "import os\n\n\ndef main():\n    return os.name\n"
-BROKEN = APP.replace("os.name", "os.name + missing")
 
 
 async def _open_pull_request(story: Story, changed: str = "print(1)\n", before: str = "print()\n") -> PullRequest:

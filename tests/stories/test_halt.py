@@ -16,8 +16,8 @@ from simulator.state import PullRequest, Repository
 from tests.clock import MovableClock
 from tests.databases import Backend, create_database, drop_database
 from tests.stories.driver import SECRET, Story, run_forge
+from tests.stories.gate_scenes import WORKFLOW
 from tests.threats.meanwhile import act_after_write
-from tests.world.gates import WORKFLOW
 from tests.world.model_findings import PAY, SHOP, find_division
 
 

@@ -7,10 +7,8 @@ from memory.repositories import automation_level
 from simulator import User
 from simulator.state import IssueComment, PullRequest, Repository
 from tests.stories.driver import Story
+from tests.world.automation import APP, BROKEN
 from tests.world.replies import first_lines
-
-APP = "import os\n\n\ndef main():\n    return os.name\n"
-BROKEN = APP.replace("os.name", "os.name + missing")
 
 
 async def open_reviewed(

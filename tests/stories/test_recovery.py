@@ -37,12 +37,6 @@ SKIP = """\
  def test_total():
      assert total([1, 2]) == 3
 """
-GONE = """\
-diff --git a/tests/test_cart.py b/tests/test_cart.py
-deleted file mode 100644
---- a/tests/test_cart.py
-+++ /dev/null
-"""
 SHOWN = "recovery: attempt {}, strategy {}"
 CAUSE, RESTORE, CONTEXT = (
     SHOWN.format(number, name) for number, name in enumerate(("cause", "restore", "context"), start=1)

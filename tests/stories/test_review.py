@@ -8,17 +8,10 @@ from simulator.branches import commit_files
 from simulator.gitstore import Commit
 from simulator.webhooks import Actor
 from tests.stories.driver import UNTHOUGHT, Story
+from tests.world.automation import APP, BROKEN
 from tests.world.replies import first_lines
 
-APP = """\
-import os
-
-
-def main():
-    return os.name
-"""
 UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
-BROKEN = APP.replace("os.name", "os.name + missing")
 LOCK = '{"lockfileVersion": 3, "packages": {"": {"name": "web"}, "node_modules/left": {"version": "1.0.0"}}}\n'
 
 

@@ -8,11 +8,10 @@ from agents.llm.scripted import ScriptedModel
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import UNTHOUGHT, Story
+from tests.world.automation import APP, BROKEN
 from tests.world.issues import SHOP
 from tests.world.model_findings import open_reviewed
 
-APP = "import os\n\n\ndef main():\n    return os.name\n"
-BROKEN = APP.replace("os.name", "os.name + missing")
 _MARKER = re.compile(r"\n\n<!-- forge:review:.*-->\Z")
 FREE = "def shipping(cents):\n    return 0 if cents >= 5000 else 495\n"
 

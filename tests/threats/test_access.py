@@ -16,11 +16,10 @@ from simulator.errors import RequestInfo
 from simulator.state import Installation, PullRequest, Repository
 from tests.stories.driver import Story
 from tests.threats.meanwhile import act_after_write
+from tests.world.automation import APP, BROKEN
 from tests.world.replies import first_lines
 
 CONFIGURATION = "review: {max_comments: 7}\n"
-APP = "import os\n\n\ndef main():\n    return os.name\n"
-BROKEN = APP.replace("os.name", "os.name + missing")
 
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depends on the database
 

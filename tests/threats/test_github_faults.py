@@ -18,16 +18,9 @@ from tests.databases import create_database
 from tests.stories.driver import SECRET, Story, run_forge
 from tests.stories.gate_scenes import CI, VOID, WORKFLOW, open_scene
 from tests.threats.meanwhile import act_after_write
+from tests.world.automation import APP, BROKEN
 from tests.world.replies import first_lines
 
-APP = """\
-import os
-
-
-def main():
-    return os.name
-"""
-BROKEN = APP.replace("os.name", "os.name + missing")
 BROKEN_AGAIN = BROKEN.replace("missing", "absent")
 
 CREATE_CHECK, UPDATE_CHECK, REVIEW = r"/check-runs$", r"/check-runs/\d+$", r"/pulls/\d+/reviews$"

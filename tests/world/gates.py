@@ -9,10 +9,7 @@ from simulator.state import PullRequest, Repository
 from tests.clock import MovableClock
 from tests.databases import Backend, create_database, drop_database
 from tests.stories.driver import SECRET, Story
-
-WORKFLOW = (
-    "name: ci\non: push\npermissions: {}\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: make\n"
-)
+from tests.stories.gate_scenes import WORKFLOW
 
 
 async def open_protected(story: Story) -> tuple[Repository, User, User, PullRequest, str]:
