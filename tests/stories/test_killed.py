@@ -20,7 +20,7 @@ from tests.chaos.driver import ChaosStage, Point, stage
 from tests.chaos.instructions import Instructed
 from tests.chaos.issues import run_and_die
 from tests.chaos.model import LESS, NAMELESS, SHOP, SLEEP, hang
-from tests.chaos.scenes import prepare
+from tests.chaos.scenes import PINNED, prepare
 from tests.chaos.shadows import Delegated
 from tests.chaos.sweep import SCENES, Sweep, at
 from tests.invariants import find_violations
@@ -226,7 +226,7 @@ async def test_killed_at_each_write(scene: str, tmp_path: Path) -> None:
 async def test_a_fix_that_was_asked_for_is_committed_and_answered_once(where: str, tmp_path: Path) -> None:
     async with stage("sqlite", tmp_path) as there:
         there.forge.part = replace(there.forge.part, risk="low")  # its model fixes it
-        repository, alice = there.repository({"app.py": "import os\n"})
+        repository, alice = there.repository({"app.py": "import os\n", ".github/forge.yml": PINNED})
         await there.start()
         pull = await there.propose(repository, alice, {"app.py": NAMELESS})
         [comment], head = there.github.review_comments(pull), pull.head_sha
