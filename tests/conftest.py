@@ -68,7 +68,7 @@ def _rank(item: pytest.Item) -> tuple[str, ...]:
     names: Sequence[str] = getattr(item, "fixturenames", ())
     return (
         item.path.parent.name,
-        *(name for name in ("story", "story_with_model", "impatient_story") if name in names),
+        *(name for name in ("story", "model", "impatient_story") if name in names),
     )
 
 

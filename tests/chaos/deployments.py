@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from memory.deployments import deployments
-from simulator import User
 from tests.chaos.driver import PATIENCE, ChaosStage, Chooser, never
 from tests.chaos.scenes import Scene, normalize
 from tests.world.deployments import DEPLOY
@@ -99,10 +98,7 @@ async def prepare_deployments(stage: ChaosStage, service: ToyService) -> None:
         ".github/workflows/deploy.yml": DEPLOY,
         ".github/forge.yml": _CONFIGURED.replace("SERVICE", service.url),
     }
-    repository = stage.github.create_repository("octo-org/shop", files=files)
-    stage.github.install(repository)
-    alice: User = stage.github.user("alice")
-    stage.github.grant(repository, alice, "write")
+    repository, _ = stage.repository(files)
 
     async def play(inputs: Any, _sha: str) -> str:
         service.deploy(inputs["ref"], int(inputs["percentage"]))

@@ -8,7 +8,7 @@ import re
 import signal
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from multiprocessing.context import ForkServerProcess
@@ -17,8 +17,10 @@ from typing import Any
 
 from domain.gates import CHECK_ID_PREFIX
 from memory.db.engine import Database
-from simulator import Simulator
+from simulator import Simulator, User
 from simulator.errors import Dropped, Moment, RequestInfo
+from simulator.gitstore import FileContent
+from simulator.state import IssueComment, PullRequest, Repository
 from simulator.webhooks import Delivery
 from tests.chaos.process import Part, main
 from tests.clock import MovableClock
@@ -124,6 +126,41 @@ class ChaosStage:
         self.passing, self.dies = passing, dies
         self.passed, self.kills = [], 0
         self._names, self._times = {}, Counter()
+
+    def die_at(self, where: str, moment: str, nth: int = 1) -> None:
+        """A new scene, in which the process dies once: at the nth point of any workflow whose name has this pattern."""
+        seen: list[Point] = []
+
+        def choose(point: Point) -> bool:
+            if self.kills or point.moment != moment or not re.search(where, point.where):
+                return False
+            seen.append(point)
+            return len(seen) == nth
+
+        self.begin(None, choose)
+
+    def count_passed(self, part: str) -> int:
+        """How often points of this scene whose name has this part began."""
+        return sum(part in point.where and point.moment == "before" for point in self.passed)
+
+    def repository(self, files: Mapping[str, FileContent]) -> tuple[Repository, User]:
+        """A repository with Forge installed, and alice, who may write to it."""
+        repository = self.github.create_repository("octo-org/shop", files=files)
+        self.github.install(repository)
+        alice = self.github.user("alice")
+        self.github.grant(repository, alice, "write")
+        return repository, alice
+
+    async def propose(self, repository: Repository, by: User, files: Mapping[str, FileContent]) -> PullRequest:
+        """Somebody opens a pull request, and all came to rest."""
+        await by.push(repository, "feature", files, base="main")
+        pull = await by.open_pull_request(repository, "feature")
+        await self.settle()
+        return pull
+
+    def answers(self, pull: PullRequest) -> list[IssueComment]:
+        """What Forge said below a pull request."""
+        return [each for each in self.github.comments(pull) if each.user is self.github.app.bot]
 
     async def start(self) -> None:
         """Start Forge, and have GitHub deliver to it again what it missed."""

@@ -12,7 +12,7 @@ from memory.db.tables.runs import AnswerRow, OutboxRow, RunRow, SpendRow
 from simulator import User
 from simulator.gitstore import FileContent
 from simulator.state import Issue, Repository
-from tests.chaos.driver import ChaosStage, Chooser, Point, never
+from tests.chaos.driver import ChaosStage, Chooser, never
 from tests.chaos.model import SHOP
 from tests.chaos.scenes import Scene, normalize
 
@@ -129,16 +129,9 @@ async def run_and_die(
 
     :param files: of the repository.
     """
-    repository = there.github.create_repository("octo-org/shop", files=files)
-    there.github.install(repository)
-    alice = there.github.user("alice")
-    there.github.grant(repository, alice, "write")
+    repository, alice = there.repository(files)
     await there.start()
-
-    def dies(point: Point) -> bool:
-        return not there.kills and where in point.where and point.moment == moment
-
-    there.begin(None, dies)
+    there.die_at(where, moment)
     issue = await alice.open_issue(repository, "Discounts", "Customers want a discount.")
     await alice.comment(issue, "/forge run")
     await there.settle()

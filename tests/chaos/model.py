@@ -177,7 +177,7 @@ def build_planner(
     model.when("== what failed", {"failures": [dict(_JUDGED)]})
     mend = read(lambda shown: _report_done("The price.") if "Applied." in shown else _patch(_MENDED))
     model.when("== your task: mend", mend)
-    model.when("- app.py:5 ruff/F821", lambda shown: _report_done("It has a name.") if "Applied." in shown else _NAMES)
+    model.when("app.py:5", lambda shown: _report_done("It has a name.") if "Applied." in shown else _NAMES)
     model.when("+    return sum(prices[1:])", {"findings": [dict(_FOUND)]})
     proven: JsonValue = {"number": 1, "verdict": "proven", "quote": "return sum(prices[1:])"}
     model.when("== candidates", {"verdicts": [proven]}).when("== your test", {"test": _PROVES})

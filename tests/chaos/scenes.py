@@ -207,9 +207,7 @@ class Closed(Interrupted):
 
 async def prepare(stage: ChaosStage, kind: type[Scene] = Scene) -> None:
     """A repository with Forge installed and alice, who may write to it; Forge with the model that a scene needs."""
-    repository = stage.github.create_repository("octo-org/shop", files={".github/forge.yml": PINNED, **kind.files})
-    stage.github.install(repository)
-    stage.github.grant(repository, stage.github.user("alice"), "write")
+    stage.repository({".github/forge.yml": PINNED, **kind.files})
     stage.forge.part = replace(stage.forge.part, risk=kind.risk, runs=kind.runs, delegate=kind.delegate)
     await stage.start()
 

@@ -1,14 +1,14 @@
 """Stories of a whole Forge; which of them are told on both databases says tests/conftest.py."""
 
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
-from tests.databases import Backend, create_database, drop_database
+from domain.money import FREE
+from tests.databases import create_database, drop_database
 from tests.stories.driver import NO_MODEL, TOLD, Story, open_shared_story, open_story
 from tests.world.shared_forge import is_sharable
 from tests.world.toy_service import ToyService, run_service
@@ -23,25 +23,25 @@ def _tell_more(request: pytest.FixtureRequest) -> Generator[None]:
 
 
 @pytest.fixture
-def model() -> ScriptedModel:
-    """The model of a story that has one."""
-    return ScriptedModel()
+def model(request: pytest.FixtureRequest) -> ScriptedModel:
+    """Reads every change of source in the stories that use it; in the others no model does. Its parameter: a price."""
+    return ScriptedModel(getattr(request, "param", FREE))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def story(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Story]:
-    """A story without a model."""
-    async with _story(request, tmp_path, None) as started:
+    """A Forge that nobody asked for anything yet; with the settings of the marker ``own_forge``."""
+    model: ScriptedModel | None = request.getfixturevalue("model") if "model" in request.fixturenames else None
+    if is_sharable(request, request.param):
+        async with open_shared_story(tmp_path, model=model) as started:
+            yield started
+        return
+    own = request.node.get_closest_marker("own_forge")
+    url = create_database(request.param, tmp_path)
+    models = NO_MODEL if model is None else Models.only(model.language_model)
+    async with open_story(url, tmp_path, models=models, **({} if own is None else own.kwargs)) as started:
         yield started
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def story_with_model(
-    request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel
-) -> AsyncGenerator[Story]:
-    """A story in which ``model`` reads every change of source."""
-    async with _story(request, tmp_path, model) as started:
-        yield started
+    drop_database(url)
 
 
 @pytest.fixture
@@ -49,17 +49,3 @@ async def service() -> AsyncGenerator[ToyService]:
     """A service that is deployed."""
     async with run_service() as running:
         yield running
-
-
-@asynccontextmanager
-async def _story(request: pytest.FixtureRequest, folder: Path, model: ScriptedModel | None) -> AsyncGenerator[Story]:
-    backend: Backend = request.param
-    if is_sharable(request, backend):
-        async with open_shared_story(folder, model=model) as started:
-            yield started
-        return
-    url = create_database(backend, folder)
-    models = NO_MODEL if model is None else Models.only(model.language_model)
-    async with open_story(url, folder, models=models) as started:
-        yield started
-    drop_database(url)

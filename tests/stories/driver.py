@@ -4,9 +4,10 @@ import asyncio
 import os
 import re
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 from pydantic import SecretStr
 
@@ -21,7 +22,7 @@ from messages import review as review_texts
 from pipeline.durable.journal import Durable, run_durable_step
 from simulator import Simulator, User
 from simulator.gitstore import FileContent
-from simulator.state import CheckRun, Issue, IssueComment, PullRequest, Repository, Review, ReviewComment
+from simulator.state import CheckRun, Issue, IssueComment, PullRequest, Repository, Review, ReviewComment, Role
 from tests.clock import MovableClock
 from tests.contract import published_graphql
 from tests.databases import POLLING, create_database
@@ -30,6 +31,7 @@ from tests.toolchain import toolchain
 from tests.world.optional import load_optional
 from tests.world.shared_forge import LENDER, RelayModel, SharedForge
 
+T = TypeVar("T")
 SECRET = "a-webhook-secret"
 _UNWRITTEN = 1.0  # seconds between two looks into a database that nobody wrote to
 UNTHOUGHT = "Linters found nothing; no model read the logic"
@@ -66,6 +68,43 @@ class Story:
         if LAG:
             self.github.lag(LAG)  # a repository is older than what happens in it
         return repository, alice
+
+    def member(self, repository: Repository, login: str, role: Role = "write") -> User:
+        """Another account, with a role there."""
+        user = self.github.user(login)
+        self.github.grant(repository, user, role)
+        return user
+
+    async def propose(
+        self,
+        repository: Repository,
+        by: User,
+        files: Mapping[str, FileContent],
+        branch: str = "feature",
+        *,
+        from_fork: bool = False,
+        **opened: Any,
+    ) -> tuple[PullRequest, str]:
+        """Somebody opens a pull request with these files, and Forge does all it does then; its head, too.
+
+        :param opened: title, body, base or whether it is a draft.
+        """
+        home = await by.fork(repository) if from_fork else repository
+        head = await by.push(home, branch, files, base="main")
+        pull = await by.open_pull_request(repository, branch, head_repo=home, **opened)
+        await self.settle()
+        return pull, head
+
+    async def after(self, what: Awaitable[T]) -> T:
+        """What somebody does, when all came to its end that follows from it; what it answered."""
+        done = await what
+        await self.settle()
+        return done
+
+    async def wait(self, **by: float) -> None:
+        """Let time pass, and wait for what follows from it."""
+        self.clock.move(**by)
+        await self.settle()
 
     async def settle(self) -> None:
         """Wait until everything that was delivered has come to its end, or waits for the clock."""
@@ -151,6 +190,11 @@ class Story:
         """Forge's replies in the thread of one of its comments."""
         self.reviews(pull)
         return [each for each in comment.thread.comments if each.user is comment.user and each is not comment]
+
+    async def outcome(self) -> tuple[str, str]:
+        """The state of the newest run, and why."""
+        run = (await self.runs())[0]
+        return run.state, run.reason
 
     async def runs(self) -> Sequence[RunRow]:
         """All runs, newest first."""

@@ -54,15 +54,13 @@ class GateScene:
         """Somebody comments; what Forge answers, and what is decided by it; or nothing."""
         before, decided = {each.id for each in self.told.answers(self.pull)}, self.told.decisions(self.pull)
         self.told.clock.move(seconds=2)  # GitHub cuts the moment of writing to the second
-        await who.comment(self.pull, words)
-        await self.told.settle()
+        await self.told.after(who.comment(self.pull, words))
         said = [each.body for each in self.told.answers(self.pull) if each.id not in before]
         return "\n".join([*said, *(text for text in self.told.decisions(self.pull) if text not in decided)])
 
     async def press(self, who: User, button: str, name: str) -> None:
         """Somebody presses a button of a gate's check."""
-        await who.press(self.gate(name), button)
-        await self.told.settle()
+        await self.told.after(who.press(self.gate(name), button))
 
     async def push(self, files: dict[str, str]) -> None:
         """Alice pushes a new head, which is looked at."""
@@ -104,9 +102,6 @@ async def open_scene(
     """
     configured = {".github/forge.yml": configuration} if configuration else {}
     repository, alice = story.repository({"README.md": "# Shop\n", CI: WORKFLOW, **configured, **(there or {})})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
-    head = await alice.push(repository, "feature", changed, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    carol = story.member(repository, "carol", "maintain")
+    pull, head = await story.propose(repository, alice, changed)
     return GateScene(story, repository, alice, carol, pull, head)

@@ -15,6 +15,7 @@ from tests.world.automation import (
     APP,
     BROKEN,
     TWO,
+    after_looks,
     announcements,
     approvals,
     at_level,
@@ -27,14 +28,11 @@ from tests.world.automation import (
 )
 from tests.world.replies import first_lines
 
-pytestmark = pytest.mark.tells("protection")  # which checks a branch requires, without which nothing is approved
+pytestmark = [
+    pytest.mark.tells("protection"),  # which checks a branch requires, without which nothing is approved
+    pytest.mark.usefixtures("model"),  # it reads all that Forge may approve or merge, and finds nothing
+]
 UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
-
-
-@pytest.fixture
-def story(story_with_model: Story) -> Story:
-    """A model reads all that Forge may approve or merge; it finds nothing."""
-    return story_with_model
 
 
 def subject(repository: Repository, sha: str) -> str:
@@ -74,8 +72,7 @@ async def test_a_head_of_its_own_is_never_corrected(story: Story) -> None:
     pull, head = await open_pull_request(story, repository, alice, {"app.py": body})
     assert git(repository, "rev-list", "--count", f"{head}..{pull.head_sha}") == "1"
     # A person's commit that names itself Forge's is left alone.
-    again = await alice.push(repository, "feature", {"app.py": UNUSED}, "Mine\n\nForge-Run: 01")
-    await settle_looks(story)
+    again = await after_looks(story, alice.push(repository, "feature", {"app.py": UNUSED}, "Mine\n\nForge-Run: 01"))
     assert first_lines(story.comments(pull)) == snapshot(["🟡 **Warning** · correctness"])
     assert pull.head_sha == again
 
@@ -85,8 +82,7 @@ async def test_a_fork_is_never_touched(story: Story) -> None:
     bob = story.github.user("bob")
     fork = await bob.fork(repository)
     head = await bob.push(fork, "feature", {"app.py": UNUSED}, base="main")
-    pull = await bob.open_pull_request(repository, "feature", head_repo=fork)
-    await settle_looks(story)
+    pull = await after_looks(story, bob.open_pull_request(repository, "feature", head_repo=fork))
     assert first_lines(story.comments(pull)) == snapshot(["🟡 **Warning** · correctness"])
     assert (pull.head_sha, pull.state) == (head, "open")
     assert await list_actions(story) == []
@@ -97,8 +93,7 @@ async def test_protected_paths_are_never_touched(story: Story) -> None:
     pull, head = await open_pull_request(story, repository, alice, {"app.py": UNUSED})
     assert story.gates(pull) == snapshot(["protected_paths"])
     story.clock.move(seconds=5)
-    await carol.comment(pull, "/forge approve")
-    await settle_looks(story)
+    await after_looks(story, carol.comment(pull, "/forge approve"))
     assert story.gate_outcomes(pull) == ["protected_paths: Approved by carol"]
     assert story.check(repository, head).conclusion == "success"
     assert (pull.head_sha, pull.state) == (head, "open")
@@ -109,8 +104,7 @@ async def test_the_default_branch_is_never_pushed_to(story: Story) -> None:
     repository, alice, _ = await at_level(story, 4)
     await alice.push(repository, "release", {"notes.md": "1\n"}, base="main")
     head = await alice.push(repository, "main", {"app.py": UNUSED})
-    pull = await alice.open_pull_request(repository, "main", base="release")
-    await settle_looks(story)
+    pull = await after_looks(story, alice.open_pull_request(repository, "main", base="release"))
     assert first_lines(story.comments(pull)) == snapshot(["🟡 **Warning** · correctness"])
     assert (story.answers(pull), repository.git.branch("main")) == ([], head)
 
@@ -142,8 +136,7 @@ async def test_a_dismissed_approval_is_not_given_again(story: Story) -> None:
     pull, _ = await open_pull_request(story, repository, alice, {"README.md": "# Store\n"})
     [approval] = approvals(story, pull)
     await carol.dismiss_review(approval, "I want to look myself")
-    await alice.comment(pull, "/forge review full")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, "/forge review full"))
     assert first_lines(story.answers(pull)) == snapshot(["Reviewing `SHA` from scratch; the check shows the progress."])
     assert approvals(story, pull) == []
 
@@ -155,8 +148,7 @@ async def test_an_approval_that_became_old_is_taken_back_all_the_same(story: Sto
     services = story.forge.services
     assert "outbox" in await remove_old(services, story.clock.now() + timedelta(days=400))
 
-    await alice.push(repository, "feature", {"app.py": BROKEN})
-    await settle_looks(story)
+    await after_looks(story, alice.push(repository, "feature", {"app.py": BROKEN}))
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     assert approvals(story, pull) == []
     assert approval.state == "DISMISSED"
@@ -169,8 +161,7 @@ async def test_a_check_that_failed_or_never_reports_is_no_green_one(story: Story
     head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="main")
     if conclusion is not None:
         story.github.report_check(repository, head, "ci", conclusion)
-    pull = await alice.open_pull_request(repository, "feature")
-    await settle_looks(story)
+    pull = await after_looks(story, alice.open_pull_request(repository, "feature"))
     for _ in range(12):
         await jump_ahead(story, hours=5)
     assert approvals(story, pull) == []
@@ -187,8 +178,7 @@ async def announce_merge(story: Story, level: int = 3) -> tuple[Repository, User
     story.github.protect(repository, "main", ["ci"])
     head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="main")
     story.github.report_check(repository, head, "ci", "success")
-    pull = await alice.open_pull_request(repository, "feature")
-    await settle_looks(story)
+    pull = await after_looks(story, alice.open_pull_request(repository, "feature"))
     [text] = announcements(story, pull)
     assert text.startswith(f"**Forge merges** `{head[:7]}` after ")
     assert "Level 3 (acts and tells) lets Forge merge (rule `ladder.auto_merge`)." in text
@@ -257,10 +247,8 @@ async def test_what_happens_meanwhile_stops_the_merge(story: Story, happens: str
 
 async def test_who_may_not_write_stops_nothing_with_a_command(story: Story) -> None:
     repository, _, _, pull, _ = await announce_merge(story)
-    mallory = story.github.user("mallory")
-    story.github.grant(repository, mallory, "read")
-    await mallory.comment(pull, "/forge reject no")
-    await settle_looks(story)
+    mallory = story.member(repository, "mallory", "read")
+    await after_looks(story, mallory.comment(pull, "/forge reject no"))
     assert first_lines(story.answers(pull)) == snapshot(
         ["**Forge merges** `SHA` after TIME, if nothing changes until then.", "No gate is waiting here."]
     )
@@ -270,16 +258,14 @@ async def test_who_may_not_write_stops_nothing_with_a_command(story: Story) -> N
 
 async def test_cancelling_stops_the_merge(story: Story) -> None:
     _, alice, _, pull, _ = await announce_merge(story)
-    await alice.comment(pull, "/forge cancel")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, "/forge cancel"))
     assert "The announced merge is stopped." in story.answers(pull)[-1].body
     await is_not_merged(story, pull, "Forge does not merge")
 
 
 async def test_what_a_person_merged_is_left_to_nobody(story: Story) -> None:
     _, _, carol, pull, _ = await announce_merge(story)
-    await carol.merge(pull)
-    await settle_looks(story)
+    await after_looks(story, carol.merge(pull))
     await jump_ahead(story, hours=12)
     told = announcements(story, pull)[0]
     assert "it is merged already." in told
@@ -303,8 +289,7 @@ async def test_at_the_highest_level_green_is_merged_at_once(story: Story) -> Non
     head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="main")
     story.github.report_check(repository, head, "ci", "success")
     await story.wait_for_lag()
-    pull = await alice.open_pull_request(repository, "feature")
-    await settle_looks(story)
+    pull = await after_looks(story, alice.open_pull_request(repository, "feature"))
     assert pull.merged_at is not None
     [text] = announcements(story, pull)
     assert text.startswith("**Forge merged**")
@@ -337,8 +322,7 @@ async def test_an_approval_falls_before_a_first_sign_that_is_left_out(story: Sto
                 raise Dropped
 
     story.github.on_write(look)
-    await alice.push(repository, "feature", {"app.py": BROKEN})
-    await settle_looks(story)
+    await after_looks(story, alice.push(repository, "feature", {"app.py": BROKEN}))
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     assert there[0] == 0
     assert len(there) > 1
@@ -348,8 +332,7 @@ async def test_an_approval_is_of_one_base(story: Story) -> None:
     repository, alice, pull = await open_approved(story)
     await alice.push(repository, "next", {"app.py": BROKEN}, base="main")
     story.github.protect(repository, "next", ["never"], approvals=1)
-    await alice.edit_base(pull, "next")
-    await settle_looks(story)
+    await after_looks(story, alice.edit_base(pull, "next"))
     assert approvals(story, pull) == []
 
 
@@ -360,8 +343,7 @@ async def ask_gate(story: Story) -> tuple[User, PullRequest]:
     repository.rules.clear()
     gate = "gates: {look: {phase: review, when: 'review.files_changed > 0', prompt: Is it meant}}\n"
     await carol.push(repository, "main", {".github/forge.yml": gate})
-    await carol.comment(pull, "/forge review full")
-    await settle_looks(story)
+    await after_looks(story, carol.comment(pull, "/forge review full"))
     assert first_lines(story.answers(pull)) == snapshot(["Reviewing `SHA` from scratch; the check shows the progress."])
     assert story.gates(pull) == ["look"]
     return carol, pull
@@ -372,8 +354,7 @@ async def test_where_stale_approvals_are_dismissed_there_is_nothing_left_to_take
     story.github.protect(repository, "main", approvals=1, dismisses_stale=True)
     pull, _ = await open_pull_request(story, repository, alice, {"README.md": "# Store\n"})
     assert len(approvals(story, pull)) == 1
-    head = await alice.push(repository, "feature", {"README.md": "# Bazaar\n"})
-    await settle_looks(story)
+    head = await after_looks(story, alice.push(repository, "feature", {"README.md": "# Bazaar\n"}))
     assert [each.commit_id for each in approvals(story, pull)] == [head]
 
 
@@ -385,16 +366,14 @@ async def open_into_main(story: Story, dev: list[str]) -> tuple[Repository, User
     story.github.protect(repository, "dev", dev)
     head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="main")
     story.github.report_check(repository, head, "ci", "success")
-    pull = await alice.open_pull_request(repository, "feature")
-    await settle_looks(story)
+    pull = await after_looks(story, alice.open_pull_request(repository, "feature"))
     assert len(approvals(story, pull)) == 1
     return repository, alice, carol, pull
 
 
 async def retarget(story: Story, by: User, pull: PullRequest, base: str) -> list[str]:
     """What became of Forge's approvals, oldest first."""
-    await by.edit_base(pull, base)
-    await settle_looks(story)
+    await after_looks(story, by.edit_base(pull, base))
     if LAG:  # the verdict, where the base requires it, is seen at the next look
         await jump_ahead(story, minutes=1.1)
     assert first_lines(story.comments(pull)) == snapshot([])
@@ -405,8 +384,7 @@ async def test_what_fell_with_its_verdict_is_given_again_with_the_next(story: St
     carol, pull = await ask_gate(story)
     assert approvals(story, pull) == []
     story.clock.move(seconds=5)
-    await carol.comment(pull, "/forge approve look")
-    await settle_looks(story)
+    await after_looks(story, carol.comment(pull, "/forge approve look"))
     assert first_lines(story.answers(pull)) == snapshot(["Reviewing `SHA` from scratch; the check shows the progress."])
     assert len(approvals(story, pull)) == 1
 
@@ -439,6 +417,5 @@ async def test_a_rewritten_base_stops_the_merge(story: Story) -> None:
     repository, _, carol, pull, _ = await announce_merge(story)
     await carol.push(repository, "main", {"later.py": "LATER = 1\n"})  # that it moves on changes nothing
     anew = git(repository, "-c", "user.name=c", "-c", "user.email=c@c", "commit-tree", "main^{tree}", "-m", "Anew")
-    await carol.reset_branch(repository, "main", anew)
-    await settle_looks(story)
+    await after_looks(story, carol.reset_branch(repository, "main", anew))
     await is_not_merged(story, pull, "another review")

@@ -19,19 +19,17 @@ QUESTION: dict[str, JsonValue] = {"plan": None, "questions": ["Who is meant: the
 PROTECTED = "shop/secret.env"
 
 
-async def test_each_thread_of_people_is_answered(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_each_thread_of_people_is_answered(story: Story, model: ScriptedModel) -> None:
     """One is done, one refused, one names a protected file; a reader may not ask, and resolved threads stay."""
-    story = story_with_model
     repository, alice = story.repository({**SHOP, ".github/forge.yml": f"paths: {{protected: [{PROTECTED}]}}\n"})
     reader, carol = story.github.user("reader"), story.github.user("carol")
     story.github.grant(repository, carol, "write")
-    await alice.push(repository, "feature", {"NOTES.md": "Discounts come next.\nSoon.\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Prepare discounts")
-    await story.settle()
+    pull, _ = await story.propose(
+        repository, alice, {"NOTES.md": "Discounts come next.\nSoon.\n"}, title="Prepare discounts"
+    )
     wishes = ("Why not now, with a test?", "We should say who.", "Put it into the secret file.", "Never mind.")
     threads = [await reader.comment_on_line(pull, "NOTES.md", 1, words) for words in wishes]
-    await carol.resolve(threads[-1].thread)
-    await story.settle()
+    await story.after(carol.resolve(threads[-1].thread))
     story.pass_over(pull)
     head = pull.head_sha
 
@@ -48,10 +46,8 @@ async def test_each_thread_of_people_is_answered(story_with_model: Story, model:
 
     model.when(ASKED, answer)
     model.when(TASK, patches(DIFF, TEST), DONE)
-    await reader.comment(pull, "/forge address")
-    await story.settle()
-    await alice.comment(pull, "/forge address")
-    await story.settle()
+    await story.after(reader.comment(pull, "/forge address"))
+    await story.after(alice.comment(pull, "/forge address"))
     assert [re.sub(r"_r\d+", "_rN", each) for each in bodies(story.answers(pull))] == snapshot(
         [
             "Refused: `/forge address` needs the role write; `reader` has read.",
@@ -102,8 +98,7 @@ To answer, reply in this thread.\
     asked = [call.content for call in model.calls if ASKED in call.content]
     assert ["== instruction by alice (role write)\n> Do what is asked for" in each for each in asked] == [True] * 3
     assert [f"somebody (role none):\n> {wish}" in each for wish, each in zip(wishes, asked, strict=False)] == [True] * 3
-    await alice.comment(pull, "/forge address")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge address"))
     assert bodies(story.answers(pull))[-1] == snapshot("""\
 Nothing to do: people have no open thread here that waits for an answer.
 
@@ -113,29 +108,24 @@ Nothing to do: people have no open thread here that waits for an answer.
 
 
 async def test_who_edited_what_others_wish_does_not_approve_what_was_made_of_it(
-    story_with_model: Story, model: ScriptedModel
+    story: Story, model: ScriptedModel
 ) -> None:
     """The reader's wish is done as carol has put it, so somebody else looks at it."""
-    story = story_with_model
     gate = "gates: {look: {phase: review, when: 'review.files_changed > 0', prompt: Is it right?}}\n"
     repository, alice = story.repository({**SHOP, ".github/forge.yml": gate})
     reader, carol, dan = (story.github.user(name) for name in ("reader", "carol", "dan"))
     for who in (carol, dan):
         story.github.grant(repository, who, "write")
-    await alice.push(repository, "feature", {"NOTES.md": "Discounts come next.\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Prepare discounts")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"NOTES.md": "Discounts come next.\n"}, title="Prepare discounts")
     wish = await reader.comment_on_line(pull, "NOTES.md", 1, "Why not now?")
     story.clock.move(seconds=2)
     await carol.edit_comment(wish, "Why not now, and free for carol?")
     model.when(ASKED, plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
-    await alice.comment(pull, "/forge address")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge address"))
     for who in (carol, dan):
         story.clock.move(seconds=2)
-        await who.comment(pull, "/forge approve look")
-        await story.settle()
+        await story.after(who.comment(pull, "/forge approve look"))
     assert "cannot be decided by the author of the change" in story.answers(pull)[-1].body
     assert story.gate_outcomes(pull)[-1] == "look: Approved by dan"
     story.pass_over(pull)

@@ -8,10 +8,9 @@ from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
 from tests.threats.meanwhile import act_after_write
+from tests.world.automation import APP, BROKEN
 from tests.world.replies import bodies, first_lines
 
-APP = "import os\n\n\ndef main():\n    return os.name\n"
-BROKEN = APP.replace("os.name", "os.name + missing")
 OTHER = APP.replace("os.name", "os.name + absent")
 
 
@@ -35,10 +34,8 @@ async def test_pushed_back_to_a_head_whose_review_was_superseded(story: Story) -
         await alice.push(repository, "feature", {"app.py": OTHER})
 
     act_after_write(story, push, r"/check-runs/\d+$", "in_progress")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
-    await alice.reset_branch(repository, "feature", head)
-    await story.settle()
+    pull = await story.after(alice.open_pull_request(repository, "feature"))
+    await story.after(alice.reset_branch(repository, "feature", head))
     assert first_lines(story.comments(pull)) == snapshot(
         ["**No longer applies** (`SHA`).", "🔴 **Error** · correctness"]
     )
@@ -61,20 +58,14 @@ async def test_ready_while_the_draft_is_being_left_out(story: Story) -> None:
 
 async def test_review_after_a_pause(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
-    root = story.github.user("root")
-    story.github.grant(repository, root, "admin")
-    await alice.push(repository, "feature", {"app.py": APP + "\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
-    await root.comment(pull, "/forge pause")
-    await story.settle()
-    head = await alice.push(repository, "feature", {"app.py": BROKEN})
-    await story.settle()
+    root = story.member(repository, "root", "admin")
+    pull, _ = await story.propose(repository, alice, {"app.py": APP + "\n"})
+    await story.after(root.comment(pull, "/forge pause"))
+    head = await story.after(alice.push(repository, "feature", {"app.py": BROKEN}))
     paused = story.check(repository, head)
     assert (paused.conclusion, paused.title) == ("action_required", "Paused")
 
-    await root.comment(pull, "/forge unpause\n/forge review")
-    await story.settle()
+    await story.after(root.comment(pull, "/forge unpause\n/forge review"))
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     assert story.check(repository, head).conclusion == "failure"
     assert len(story.answers(pull)) == 2
@@ -87,8 +78,7 @@ async def test_review_after_a_failure(story: Story) -> None:
     assert story.check(repository, head).title == "Forge could not finish the review"
     outage.times = outage.fired
 
-    await alice.comment(_pull(repository), "/forge review")
-    await story.settle()
+    await story.after(alice.comment(_pull(repository), "/forge review"))
     assert first_lines(story.comments(_pull(repository))) == snapshot(["🔴 **Error** · correctness"])
     assert story.check(repository, head).conclusion == "failure"
     [answer] = story.answers(_pull(repository))
@@ -99,10 +89,8 @@ async def test_a_verdict_is_not_repeated_unasked(story: Story) -> None:
     repository, alice, head = await _open_pull_request(story)
     await story.settle()
     assert first_lines(story.comments(_pull(repository))) == snapshot(["🔴 **Error** · correctness"])
-    await alice.comment(_pull(repository), "/forge review")
-    await story.settle()
-    [answer] = story.answers(_pull(repository))
-    assert bodies([answer]) == snapshot(
+    await story.after(alice.comment(_pull(repository), "/forge review"))
+    assert bodies(story.answers(_pull(repository))) == snapshot(
         ["`SHA`: this head was reviewed before; see its check. `/forge review full` starts again."]
     )
     assert len(await story.runs()) == 1
@@ -114,15 +102,12 @@ async def test_where_reviews_are_off_there_is_no_check_until_somebody_asks(story
     off = {".github/forge.yml": "review: {on_pull_request: false}\n"}
     repository, alice, _ = await _open_pull_request(story, off)
     await story.settle()
-    second = await alice.push(repository, "feature", {"app.py": BROKEN + "\n"})
-    await story.settle()
+    second = await story.after(alice.push(repository, "feature", {"app.py": BROKEN + "\n"}))
     assert story.github.check_runs(repository, second, "Forge / review") == []
-    await alice.comment(_pull(repository), "/forge review")
-    await story.settle()
+    await story.after(alice.comment(_pull(repository), "/forge review"))
     assert story.check(repository, second).conclusion == "failure"
     story.github.protect(repository, "main", ["Forge / review"])
-    third = await alice.push(repository, "feature", {"app.py": BROKEN + "\n\n"})
-    await story.settle()
+    third = await story.after(alice.push(repository, "feature", {"app.py": BROKEN + "\n\n"}))
     check = story.check(repository, third)
     assert (check.conclusion, check.title) == ("action_required", "Not reviewed")
     story.pass_over(_pull(repository))
@@ -176,8 +161,7 @@ async def test_a_check_is_closed_once_github_lets_it(story: Story, how: str) -> 
             await alice.push(repository, "feature", {"app.py": APP})
 
     act_after_write(story, shut_out, r"/check-runs/\d+$", "in_progress")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull = await story.after(alice.open_pull_request(repository, "feature"))
     if how == "suspended":
         [check] = story.github.check_runs(repository, head, review_texts.CHECK_NAME)
         assert check.status == "in_progress"
@@ -197,29 +181,23 @@ async def test_a_check_is_closed_once_github_lets_it(story: Story, how: str) -> 
 async def test_a_pause_leaves_the_verdict(story: Story) -> None:
     """Whatever asks for another review meanwhile: a command, the button, GitHub's re-run, or to reopen it."""
     repository, alice = story.repository({"app.py": APP})
-    root = story.github.user("root")
-    story.github.grant(repository, root, "admin")
-    head = await alice.push(repository, "feature", {"app.py": APP + "\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    root = story.member(repository, "root", "admin")
+    pull, head = await story.propose(repository, alice, {"app.py": APP + "\n"})
     check = story.check(repository, head)
     assert check.conclusion == "success"
-    await root.comment(pull, "/forge pause")
-    await story.settle()
+    await story.after(root.comment(pull, "/forge pause"))
     story.answers(pull)
 
     await root.comment(pull, "/forge review full")
     await root.press(check, "review")
     await root.rerequest(check)
     await root.close(pull)
-    await root.reopen(pull)
-    await story.settle()
+    await story.after(root.reopen(pull))
     assert story.check(repository, head).conclusion == "success"
     answers = first_lines(story.answers(pull))[1:]  # the close may come before the button is answered
     assert set(answers) == snapshot(
         {"Forge is paused in this repository by `root`; `/forge unpause` lets it work aga…"}
     )
-    await root.comment(pull, "/forge unpause")
-    await story.settle()
+    await story.after(root.comment(pull, "/forge unpause"))
     story.answers(pull)
     assert story.check(repository, head).conclusion == "success"

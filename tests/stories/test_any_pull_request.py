@@ -5,26 +5,25 @@ import os
 import re
 import subprocess
 import tempfile
-import time
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
 from inline_snapshot import snapshot
 from pydantic import JsonValue
 
-from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel, ScriptedReply, Uses
 from domain.money import FixedPrice
 from simulator import Blob
 from simulator.errors import Moment, RequestInfo
 from simulator.gitstore import git_environment
 from simulator.state import PullRequest
-from tests.databases import create_database
-from tests.stories.driver import PATIENCE, Story, open_story
+from tests.stories.driver import Story
 from tests.world.instructions import ASKED, BASE, BRANCH, CONFLICT, hear, list_own_branches, listen, open_pull
 from tests.world.issues import DONE, TASK, plan
 from tests.world.model_findings import find_own
+from tests.world.waiting import until
 
 VERBS = (
     "do delete all",
@@ -44,14 +43,6 @@ RESOLVED: dict[str, JsonValue] = {"hunks": [{"number": 1, "text": BOTH, "reason"
 WRITE = Uses([("write_file", {"path": "shop/later.py", "content": "LATER = True\n"})])
 Meanwhile = Callable[[], Awaitable[None]]
 EVERYTHING = "\n".join(f"/forge {verb}" for verb in VERBS)
-
-
-async def wait_until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until something is so."""
-    end = time.monotonic() + PATIENCE
-    while not await is_so():
-        assert time.monotonic() < end
-        await asyncio.sleep(0.02)
 
 
 async def merge_by_hand(story: Story, pull: PullRequest, steps: str, patch: str) -> str:
@@ -82,16 +73,14 @@ async def merge_by_hand(story: Story, pull: PullRequest, steps: str, patch: str)
         return (tree / "shop/cart.py").read_text()
 
 
-async def test_who_may_ask_for_what(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_who_may_ask_for_what(story: Story, model: ScriptedModel) -> None:
     """A reader, somebody who may triage, and the author of a fork; a writer first reads that head. No model is asked."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story, fork=True)
     mallory, dave, reader = (story.github.user(name) for name in ("mallory", "dave", "reader"))
     story.github.grant(repository, dave, "triage")
     before = len(model.calls)
     for who in (reader, dave, mallory, alice):
-        await who.comment(pull, EVERYTHING)
-        await story.settle()
+        await story.after(who.comment(pull, EVERYTHING))
     answers = listen(story, pull)
     refused = [re.findall("Refused: `/forge ([a-z]+)` needs the role write", each) for each in answers]
     unread = [re.findall("allowed this head of a fork yet, so `/forge ([a-z]+)`", each) for each in answers]
@@ -109,15 +98,13 @@ async def test_who_may_ask_for_what(story_with_model: Story, model: ScriptedMode
     assert len(model.calls) == before
 
 
-async def test_where_a_merge_may_not_be_pushed(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_where_a_merge_may_not_be_pushed(story: Story, model: ScriptedModel) -> None:
     """Rules of the branch about history and signatures are kept and said: a way without a merge, or a pull request."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE})
     head = pull.head_sha
     model.when(CONFLICT, RESOLVED)
     rules = story.github.protect(repository, "feature", ruleset=True, linear=True)
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge update"))
     assert hear(story, pull) == snapshot("""\
 It is only shown here, because GitHub did not take it on the branch: error: GH013: Repository rule violations found for refs/heads/feature. This branch must not contain merge commits. It takes 1 commit of main in, up to SHA: Round the total. Tests: Passed: 1 test.
 
@@ -142,8 +129,7 @@ index SHA..SHA 100644
 """)
     assert list_own_branches(repository) == []
     rules.linear, rules.signed, story.github.world.signs_commits = False, True, False
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge update"))
     assert hear(story, pull).startswith("#2 proposes it for `feature`, because GitHub did not take it on the branch")
     made = find_own(story, pull)
     assert repository.git.commit(made.head_sha).parents == [head, repository.git.branch("main")]
@@ -153,20 +139,17 @@ index SHA..SHA 100644
     story.pass_over(pull)
 
 
-async def test_of_a_fork(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_of_a_fork(story: Story, model: ScriptedModel) -> None:
     """What a writer asks for once they let the head be run is shown as a patch, which whoever wrote it can apply."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE}, fork=True)
     head = pull.head_sha
     ran = story.github.run_workflow(repository, head, "CI", {"test": ("failure", "E   assert 200 == 180\n")})
-    await alice.comment(pull, "/forge review")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge review"))
     model.when(CONFLICT, RESOLVED)
     model.when(ASKED, plan())
     model.when(TASK, WRITE, DONE)
     for words in ("/forge update", "/forge mend"):
-        await alice.comment(pull, words)
-        await story.settle()
+        await story.after(alice.comment(pull, words))
     merge, mended = listen(story, pull)[-2:]
     assert merge.startswith(
         "It is only shown here, because Forge does not write to forks. It takes 1 commit of main in"
@@ -199,17 +182,15 @@ Copy it, and apply it with `git apply`.\
     story.pass_over(pull)
 
 
-async def test_what_git_and_people_merge(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_git_and_people_merge(story: Story, model: ScriptedModel) -> None:
     """A renamed file follows its rename; a lock file and a submodule are left to people, and no model is asked."""
-    story = story_with_model
     before = {"uv.lock": "shop 1\n", "lib": Blob(b"1" * 40, "160000"), "shop/tax.py": TAX}
     mine = {"uv.lock": "shop 2\n", "lib": Blob(b"2" * 40, "160000"), "shop/tax.py": TAX + "\n\nVAT = 19\n"}
     theirs = {"uv.lock": "shop 3\n", "lib": Blob(b"3" * 40, "160000"), "shop/tax.py": None, "shop/rates.py": TAX}
     repository, alice, pull = await open_pull(story, mine, theirs, shop=before)
     head = pull.head_sha
     asked = len(model.calls)
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge update"))
     assert hear(story, pull) == snapshot("""\
 Nothing was changed: the branch conflicts with `main`.
 
@@ -219,19 +200,15 @@ Nothing was changed: the branch conflicts with `main`.
 By hand: `git fetch origin main && git merge FETCH_HEAD`.\
 """)
     assert (len(model.calls), pull.head_sha) == (asked, head)
-    await alice.push(repository, "feature", {"uv.lock": "shop 3\n", "lib": Blob(b"3" * 40, "160000")})
-    await story.settle()
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.push(repository, "feature", {"uv.lock": "shop 3\n", "lib": Blob(b"3" * 40, "160000")}))
+    await story.after(alice.comment(pull, "/forge update"))
     assert hear(story, pull) == snapshot("""\
 SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. Tests: Passed: 1 test.\
 """)
     assert repository.git.read(pull.head_sha, "shop/tax.py") is None
     assert (repository.git.read(pull.head_sha, "shop/rates.py") or b"").decode().endswith("VAT = 19\n")
-    await alice.push(repository, "main", {".github/workflows/ci.yml": "on: push\njobs: {}\n"})
-    await story.settle()
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.push(repository, "main", {".github/workflows/ci.yml": "on: push\njobs: {}\n"}))
+    await story.after(alice.comment(pull, "/forge update"))
     assert hear(story, pull) == snapshot("""\
 Nothing was changed: what comes in of `main` changes workflows (`.github/workflows/ci.yml`), and GitHub takes none from this App, which has no permission `workflows`. An owner of the App gives it the permission `workflows` (read and write) in its settings, and whoever installed it accepts that; or somebody pushes it by hand. Then write `/forge update` again.
 
@@ -246,9 +223,8 @@ git push
     story.pass_over(pull)
 
 
-async def test_what_stops_it_in_the_middle(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_stops_it_in_the_middle(story: Story, model: ScriptedModel) -> None:
     """While a model is at it: a pause, level 0, a role that is gone, a command, the branch deleted. No commit of it."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE})
     carol, dave = story.github.user("carol"), story.github.user("dave")
     story.github.grant(repository, carol, "admin")
@@ -264,7 +240,7 @@ async def test_what_stops_it_in_the_middle(story_with_model: Story, model: Scrip
                 return len(story.answers(pull)) > heard
 
             await carol.comment(pull, words)
-            await wait_until(is_heard)
+            await until(is_heard)
 
         return happen
 
@@ -277,7 +253,7 @@ async def test_what_stops_it_in_the_middle(story_with_model: Story, model: Scrip
 
     async def delete_branch() -> None:
         await alice.delete_branch(repository, "feature")
-        await wait_until(is_stopped)
+        await until(is_stopped)
 
     async def is_stopped() -> bool:
         return (await story.runs())[0].state == "cancelled"
@@ -297,11 +273,9 @@ async def test_what_stops_it_in_the_middle(story_with_model: Story, model: Scrip
         story.github.grant(repository, dave, "write")
         model.when(CONFLICT, think).when(ASKED, think).when(TASK, WRITE, DONE)
         heard = len(story.answers(pull))
-        await dave.comment(pull, f"/forge {verb}")
-        await story.settle()
+        await story.after(dave.comment(pull, f"/forge {verb}"))
         told = listen(story, pull)[heard:]
-        await carol.comment(pull, "/forge unpause\n/forge level 1")
-        await story.settle()
+        await story.after(carol.comment(pull, "/forge unpause\n/forge level 1"))
         return "\n".join(told)
 
     paused = "Nothing was done: a person paused Forge in this repository."
@@ -321,32 +295,28 @@ async def test_what_stops_it_in_the_middle(story_with_model: Story, model: Scrip
     story.pass_over(pull)
 
 
-async def test_a_budget_that_is_spent(tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", [FixedPrice(Decimal(80), Decimal(80))], indirect=True)
+async def test_a_budget_that_is_spent(story: Story, model: ScriptedModel) -> None:
     """Each asks for more at a gate, and the next ones wait; who says no gets what there is, and nothing was sent."""
-    dear = ScriptedModel(FixedPrice(Decimal(80), Decimal(80)))
-    models = Models.only(dear.language_model)
-    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
-        config = {".github/forge.yml": "budgets: {phase: {planning: 0.01, implementation: 0.01}}\n"}
-        repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE}, shop=config)
-        story.github.run_workflow(repository, pull.head_sha, "CI", {"test": ("failure", "E   assert 200 == 180\n")})
-        await story.settle()
-        head, before = pull.head_sha, len(dear.calls)
-        for verb in ("do give a discount", "mend", "update"):
-            await alice.comment(pull, f"/forge {verb}")
-            await story.settle()
-            assert story.gates(pull) == ["cost_overrun"]
-            story.clock.move(seconds=2)
-            await alice.comment(pull, "/forge reject cost_overrun no more")
-            await story.settle()
-            assert story.gates(pull) == []
-        assert listen(story, pull) == snapshot(
-            [
-                """\
+    config = {".github/forge.yml": "budgets: {phase: {planning: 0.01, implementation: 0.01}}\n"}
+    repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE}, shop=config)
+    story.github.run_workflow(repository, pull.head_sha, "CI", {"test": ("failure", "E   assert 200 == 180\n")})
+    await story.settle()
+    head, before = pull.head_sha, len(model.calls)
+    for verb in ("do give a discount", "mend", "update"):
+        await story.after(alice.comment(pull, f"/forge {verb}"))
+        assert story.gates(pull) == ["cost_overrun"]
+        story.clock.move(seconds=2)
+        await story.after(alice.comment(pull, "/forge reject cost_overrun no more"))
+        assert story.gates(pull) == []
+    assert listen(story, pull) == snapshot(
+        [
+            """\
 Nothing was changed. At the gate cost_overrun nobody let it use more.
 
 Give the instruction again to try anew.\
 """,
-                """\
+            """\
 Red here:
 
 - `test`: `E assert 200 == 180`
@@ -355,36 +325,32 @@ Nothing was changed. At the gate cost_overrun nobody let it use more.
 
 Give the instruction again to try anew.\
 """,
-                """\
+            """\
 Nothing was changed. At the gate cost_overrun nobody let it use more.
 
 Give the instruction again to try anew.\
 """,
-            ]
-        )
-        await alice.push(repository, "main", {".github/forge.yml": "budgets: {day: 0.01}\n"})
-        await story.settle()
-        for verb in ("do give a discount", "describe", "walkthrough"):
-            await alice.comment(pull, f"/forge {verb}")
-            await story.settle()
-        for told in listen(story, pull)[-3:]:
-            assert "of the budget of this repository for today (UTC), 0.01 USD" in told
-            assert "Wait until midnight UTC or raise `budgets.day` in `.github/forge.yml`." in told
-        assert (len(dear.calls), pull.head_sha) == (before, head)
-        story.pass_over(pull)
+        ]
+    )
+    await story.after(alice.push(repository, "main", {".github/forge.yml": "budgets: {day: 0.01}\n"}))
+    for verb in ("do give a discount", "describe", "walkthrough"):
+        await story.after(alice.comment(pull, f"/forge {verb}"))
+    for told in listen(story, pull)[-3:]:
+        assert "of the budget of this repository for today (UTC), 0.01 USD" in told
+        assert "Wait until midnight UTC or raise `budgets.day` in `.github/forge.yml`." in told
+    assert (len(model.calls), pull.head_sha) == (before, head)
+    story.pass_over(pull)
 
 
-async def test_more_threads_than_are_worked_off_at_once(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_more_threads_than_are_worked_off_at_once(story: Story, model: ScriptedModel) -> None:
     """Twenty are, oldest first; the others wait for another command. A pause stops all that are left."""
-    story = story_with_model
     notes = "".join(f"Line {number}.\n" for number in range(1, 24))
     _, alice, pull = await open_pull(story, {"NOTES.md": notes})
     reader = story.github.user("reader")
     threads = [await reader.comment_on_line(pull, "NOTES.md", line, f"Who wrote {line}?") for line in range(1, 24)]
     await story.settle()
     model.when(ASKED, {"plan": None, "questions": ["What is wanted?"]})
-    await alice.comment(pull, "/forge address")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge address"))
     *_, began, ended = [each.body for each in story.answers(pull)]
     assert began.startswith("20 threads are worked off in this order")
     assert "3 threads are left for another `/forge address`." in began
@@ -395,8 +361,7 @@ async def test_more_threads_than_are_worked_off_at_once(story_with_model: Story,
         int(re.findall("> Who wrote ([0-9]+)[?]", call.content)[0]) for call in model.calls if ASKED in call.content
     ]
     assert asked == list(range(1, 21))
-    await alice.comment(pull, "/forge address")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge address"))
     *_, began, _ = [each.body for each in story.answers(pull)]
     assert began.startswith("3 threads are worked off in this order")
     assert "20 threads are left out that Forge or another App answered last" in began

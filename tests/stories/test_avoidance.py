@@ -23,11 +23,8 @@ async def _propose(
     """A pull request of alice; carol maintains."""
     configured = {".github/forge.yml": settings} if settings else {}
     repository, alice = story.repository({**FILES, **configured})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
-    await alice.push(repository, "work", changed, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
-    await story.settle()
+    carol = story.member(repository, "carol", "maintain")
+    pull, _ = await story.propose(repository, alice, changed, "work", title="Tidy up")
     return pull, alice, carol
 
 
@@ -47,11 +44,9 @@ async def test_a_maintainer_decides_about_what_is_skipped(story: Story) -> None:
         in question.body
     )
     assert _get_conclusion(story, pull) == "action_required"
-    await alice.comment(pull, "/forge approve destructive")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge approve destructive"))
     assert _get_conclusion(story, pull) == "action_required"
-    await carol.comment(pull, "/forge approve destructive with: the test lied")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge approve destructive with: the test lied"))
     assert _get_conclusion(story, pull) == "success"
     story.pass_over(pull)
 
@@ -62,10 +57,8 @@ async def test_a_finding_that_is_dismissed_is_not_asked_about(story: Story) -> N
     [finding] = {
         word.strip("`:") for body in story.questions(pull) for word in body.body.split() if word.startswith("F-")
     }
-    await carol.comment(pull, f"/forge dismiss {finding} another suite has it")
-    await story.settle()
-    await alice.push(pull.repository, "work", {"shop.py": CODE + "\n\nTAX = 0\n"})
-    await story.settle()
+    await story.after(carol.comment(pull, f"/forge dismiss {finding} another suite has it"))
+    await story.after(alice.push(pull.repository, "work", {"shop.py": CODE + "\n\nTAX = 0\n"}))
     assert _get_conclusion(story, pull) == "neutral"
     story.pass_over(pull)
 

@@ -44,45 +44,45 @@ async def open_unprepared(story: Story, model: ScriptedModel, **files: str) -> I
     ],
 )
 async def test_an_unprepared_repository_costs_one_question(
-    story_with_model: Story, model: ScriptedModel, files: dict[str, str], why: str
+    story: Story, model: ScriptedModel, files: dict[str, str], why: str
 ) -> None:
-    asked = await open_unprepared(story_with_model, model, **files)
-    assert story_with_model.gates(asked.issue) == ["help_needed"]
-    [question] = story_with_model.questions(asked.issue)
+    asked = await open_unprepared(story, model, **files)
+    assert story.gates(asked.issue) == ["help_needed"]
+    [question] = story.questions(asked.issue)
     assert why in question.body
     assert "commands.setup" in question.body
     assert "testing.runner: actions" in question.body
     assert not model.calls  # nothing was spent
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge approve help_needed")
-    assert await get_outcome(story_with_model) == ("completed", "untested")
+    assert await get_outcome(story) == ("completed", "untested")
     told = last_instructions(model)
     assert "== before any change\nThe tests show nothing where they run: " in told
     assert ("Nobody can run them for you." in told) is (files is SETUP)
     assert not [call for call in model.calls if MEND in call.content or FAILED in call.content]
-    assert len(story_with_model.questions(asked.issue)) == 1
+    assert len(story.questions(asked.issue)) == 1
     assert "**Before any change** the tests show nothing here: " in asked.status
 
 
-async def test_whoever_wants_it_prepared_first_ends_the_run(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_unprepared(story_with_model, model, **SETUP)
+async def test_whoever_wants_it_prepared_first_ends_the_run(story: Story, model: ScriptedModel) -> None:
+    asked = await open_unprepared(story, model, **SETUP)
     await asked.comment(asked.alice, "/forge reject help_needed I set it up first")
-    assert await get_outcome(story_with_model) == ("failed", "gate_rejected")
+    assert await get_outcome(story) == ("failed", "gate_rejected")
     assert "`alice` rejected `help_needed`. Nothing was changed. `/forge run` starts again." in asked.status
     assert not model.calls
 
 
-async def test_what_fails_already_is_not_charged(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_fails_already_is_not_charged(story: Story, model: ScriptedModel) -> None:
     """A file that cannot be collected hides none of the others, and a check says nothing new."""
     files = {"tests/test_old.py": WRONG, "tests/test_rates.py": "from shop.cart import total\n" + NEEDS, **LINTED}
-    asked, pull = await propose_diffs(story_with_model, model, DIFF, TEST, **files)
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    asked, pull = await propose_diffs(story, model, DIFF, TEST, **files)
+    assert await get_outcome(story) == ("completed", "proposed")
     assert not pull.draft
-    assert story_with_model.gates(asked.issue) == []
+    assert story.gates(asked.issue) == []
     told = last_instructions(model)
     assert "Tests that pass: 1. Tests that fail already: 2." in told
     assert "- tests/test_old.py::test_old" in told
-    [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
+    [check] = story.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
     assert check.title == "Passed: 2 tests, 2 also fail without this change"
     assert "as it does without this change" in (check.summary or "")
     assert "**Before any change** 2 tests fail already: " in asked.status
@@ -141,38 +141,36 @@ NOT_OK = "print('ok 2 - total' if 'discount' not in open('shop/cart.py').read() 
     ],
 )
 async def test_what_fails_anew_never_passes_for_what_failed_before(
-    story_with_model: Story, model: ScriptedModel, tests: str, types: str, verdict: str, says: str
+    story: Story, model: ScriptedModel, tests: str, types: str, verdict: str, says: str
 ) -> None:
     """Whether a command without a report failed before, and however much it said then."""
-    asked = await open_unprepared(
-        story_with_model, model, **CONFIGURED, **{"run_tests.py": tests, "typecheck.py": types}
-    )
+    asked = await open_unprepared(story, model, **CONFIGURED, **{"run_tests.py": tests, "typecheck.py": types})
     if tests:
         await asked.comment(asked.alice, "/forge approve help_needed")
     pull = get_pull_request(asked)
-    story_with_model.pass_over(pull)
-    check = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / test")[0]
+    story.pass_over(pull)
+    check = story.github.check_runs(asked.repository, pull.head_sha, "Forge / test")[0]
     assert check.conclusion == verdict
     assert says in (check.summary or "")
     assert pull.draft is (verdict != "success")
 
 
-async def test_a_base_is_tested_once(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model, **{"tests/test_old.py": WRONG})
+async def test_a_base_is_tested_once(story: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story, **{"tests/test_old.py": WRONG})
     model.when("Title: Discounts", {"plan": None, "questions": ["How much?"]})
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge run")
-    first, second = await load_baselines(story_with_model)
+    first, second = await load_baselines(story)
     assert first == second  # to the microsecond
 
 
-async def test_a_base_whose_tests_showed_nothing_is_tested_anew(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_base_whose_tests_showed_nothing_is_tested_anew(story: Story, model: ScriptedModel) -> None:
     """Somebody may have mended meanwhile what was lacking."""
-    asked = await open_unprepared(story_with_model, model, **SETUP)
+    asked = await open_unprepared(story, model, **SETUP)
     await asked.comment(asked.alice, "/forge reject help_needed no")
     await asked.comment(asked.alice, "/forge run")
-    assert story_with_model.gates(asked.issue) == ["help_needed"]
-    first, second = await load_baselines(story_with_model)
+    assert story.gates(asked.issue) == ["help_needed"]
+    first, second = await load_baselines(story)
     assert first["commands"][0]["seconds"] != second["commands"][0]["seconds"]
 
 
@@ -182,9 +180,8 @@ async def load_baselines(story: Story) -> list[Any]:
         return [row.output["baseline"] for row in await session.scalars(query)]
 
 
-async def test_who_asks_for_a_plan_only_waits_for_no_tests(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model, **SETUP)
+async def test_who_asks_for_a_plan_only_waits_for_no_tests(story: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story, **SETUP)
     model.when("Title: Discounts", plan())
     await asked.comment(asked.alice, "/forge plan")
-    run = await asked.run()
-    assert (run.state, run.reason) == ("completed", "planned")
+    assert await story.outcome() == ("completed", "planned")

@@ -16,28 +16,22 @@ from safety.eligibility import PER_PULL_REQUEST
 from simulator import User
 from simulator.state import PullRequest, Repository, ReviewComment, Role
 from tests.stories.driver import UNTHOUGHT, Story
+from tests.world.automation import APP, BROKEN
 from tests.world.replies import bodies, first_lines
-
-APP = "import os\n\n\ndef main():\n    return os.name\n"
-BROKEN = APP.replace("os.name", "os.name + missing")
 
 
 async def _open_reviewed(story: Story) -> tuple[Repository, User, User, PullRequest, str]:
     """A reviewed pull request of alice with one blocking finding, and carol, who may write, too."""
     repository, alice = story.repository({"app.py": APP})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "write")
-    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    carol = story.member(repository, "carol", "write")
+    pull, head = await story.propose(repository, alice, {"app.py": BROKEN})
     return repository, alice, carol, pull, head
 
 
 async def test_help_is_answered_once(story: Story) -> None:
     _, alice, _, pull, _ = await _open_reviewed(story)
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
-    asked = await alice.comment(pull, "Hello!\n\n/forge help\n")
-    await story.settle()
+    asked = await story.after(alice.comment(pull, "Hello!\n\n/forge help\n"))
     [answer] = story.answers(pull)
     assert bodies([answer]) == snapshot(
         [
@@ -135,11 +129,9 @@ Write a command at the start of a line, one per line; words of your own go on be
 async def test_dismissed_finding_stays_away(story: Story) -> None:
     repository, alice, carol, pull, head = await _open_reviewed(story)
     [comment] = story.comments(pull)
-    await carol.reply(comment, "/forge dismiss the name is injected at run time")
-    await story.settle()
+    await story.after(carol.reply(comment, "/forge dismiss the name is injected at run time"))
 
-    [answer] = story.thread_answers(pull, comment)
-    assert bodies([answer]) == snapshot(
+    assert bodies(story.thread_answers(pull, comment)) == snapshot(
         [
             "**F-AEGTUI** is dismissed: the name is injected at run time. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): only what was dismissed, not its rule. `/forge undismiss F-AEGTUI` undoes this."
         ]
@@ -148,14 +140,11 @@ async def test_dismissed_finding_stays_away(story: Story) -> None:
     assert (check.conclusion, check.title) == ("neutral", UNTHOUGHT)
     assert "### Dismissed" in (check.summary or "")
 
-    again = await alice.push(repository, "feature", {"README.md": "# More\n"})
-    await story.settle()
+    again = await story.after(alice.push(repository, "feature", {"README.md": "# More\n"}))
     assert story.check(repository, again).conclusion == "neutral"
     assert len(story.comments(pull)) == 1
 
-    other = await alice.push(repository, "other", {"app.py": BROKEN, "x.md": "x\n"}, base="main")
-    second = await alice.open_pull_request(repository, "other")
-    await story.settle()
+    second, other = await story.propose(repository, alice, {"app.py": BROKEN, "x.md": "x\n"}, "other")
     assert story.check(repository, other).conclusion == "neutral"
     assert story.comments(second) == []
 
@@ -163,10 +152,8 @@ async def test_dismissed_finding_stays_away(story: Story) -> None:
 async def test_author_does_not_dismiss(story: Story) -> None:
     repository, alice, _, pull, head = await _open_reviewed(story)
     [comment] = story.comments(pull)
-    await alice.reply(comment, "/forge dismiss I know better")
-    await story.settle()
-    [answer] = story.thread_answers(pull, comment)
-    assert bodies([answer]) == snapshot(
+    await story.after(alice.reply(comment, "/forge dismiss I know better"))
+    assert bodies(story.thread_answers(pull, comment)) == snapshot(
         [
             (
                 "Refused: `/forge dismiss` is not for the author of the change. Someone else here has the role write, and "
@@ -183,8 +170,7 @@ async def test_a_finding_that_does_not_exist_is_told_before_any_role(story: Stor
     repository, alice, _, pull, _ = await _open_reviewed(story)
     story.github.grant(repository, alice, role)
     story.comments(pull)
-    await alice.comment(pull, "/forge dismiss F-AAAAAA I know better")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge dismiss F-AAAAAA I know better"))
     assert bodies(story.answers(pull)) == snapshot(
         ["There is no finding `F-AAAAAA` here. There is `F-AEGTUI` (`app.py:5`)."]
     )
@@ -195,12 +181,10 @@ async def test_author_who_is_alone_dismisses_with_a_reason(story: Story) -> None
     repository, alice, carol, pull, head = await _open_reviewed(story)
     story.github.revoke(repository, carol)
     [comment] = story.comments(pull)
-    await alice.resolve(comment.thread)
-    await story.settle()
+    await story.after(alice.resolve(comment.thread))
     assert story.thread_answers(pull, comment) == []
     assert story.check(repository, head).conclusion == "failure"
-    await alice.reply(comment, "/forge dismiss it is injected")
-    await story.settle()
+    await story.after(alice.reply(comment, "/forge dismiss it is injected"))
     [answer] = story.thread_answers(pull, comment)
     assert answer.body.startswith(f"**{_names(comment)[0]}** is dismissed: it is injected.")
     assert "It is your own change: you may, because nobody else here has the role" in answer.body
@@ -217,8 +201,7 @@ async def test_thread_with_a_persons_reply_stays_open(story: Story, words: str, 
     repository, alice, carol, pull, _ = await _open_reviewed(story)
     [comment] = story.comments(pull)
     await carol.reply(comment, words)
-    await alice.push(repository, "feature", {"app.py": APP.replace("os.name", "os.sep")})
-    await story.settle()
+    await story.after(alice.push(repository, "feature", {"app.py": APP.replace("os.name", "os.sep")}))
     assert comment.thread.resolved is not stays_open
     story.pass_over(pull)
 
@@ -226,11 +209,7 @@ async def test_thread_with_a_persons_reply_stays_open(story: Story, words: str, 
 async def _open_with_fix(story: Story) -> tuple[Repository, User, PullRequest, ReviewComment]:
     """A pull request of alice in which the deletion of an import is offered."""
     repository, alice = story.repository({"app.py": APP})
-    await alice.push(
-        repository, "feature", {"app.py": APP.replace("import os\n", "import os\nimport sys\n")}, base="main"
-    )
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"app.py": APP.replace("import os\n", "import os\nimport sys\n")})
     [comment] = story.comments(pull)
     assert "```suggestion" in comment.body
     return repository, alice, pull, comment
@@ -242,16 +221,14 @@ USED = APP.replace("import os\n", "import os\nimport sys\n") + "\n\nprint(sys.ar
 async def test_a_suggestion_that_would_break_the_code_cannot_be_applied(story: Story) -> None:
     """The line of the comment did not change: GitHub calls the thread as new as ever."""
     repository, alice, pull, comment = await _open_with_fix(story)
-    head = await alice.push(repository, "feature", {"app.py": USED})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"app.py": USED}))
     assert story.check(repository, head).conclusion == "neutral"
     assert not comment.thread.outdated
     assert comment.thread.resolved
     assert comment.body.startswith(f"**No longer applies** (`{head[:7]}`).\n\n`sys` imported but unused.")
     assert "suggestion" not in comment.body
 
-    await alice.push(repository, "feature", {"app.py": USED.replace("sys.argv", "os.name")})
-    await story.settle()
+    await story.after(alice.push(repository, "feature", {"app.py": USED.replace("sys.argv", "os.name")}))
     assert comment.body.startswith("🟡 **Warning** · correctness")
     assert "```suggestion" not in comment.body  # which lines it would replace is not what it was
     assert len(story.comments(pull)) == 1
@@ -260,19 +237,16 @@ async def test_a_suggestion_that_would_break_the_code_cannot_be_applied(story: S
 @pytest.mark.tells("sender")  # who resolved a thread
 async def test_what_comes_back_opens_the_thread_that_forge_resolved(story: Story) -> None:
     repository, alice, pull, comment = await _open_with_fix(story)
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "write")
+    carol = story.member(repository, "carol", "write")
     offered = repository.git.read(pull.head_sha, "app.py") or b""
     for thread_is_resolved, content in ((True, USED), (False, offered)):
-        await alice.push(repository, "feature", {"app.py": content})
-        await story.settle()
+        await story.after(alice.push(repository, "feature", {"app.py": content}))
         assert comment.thread.resolved is thread_is_resolved
     assert comment.body.startswith("🟡 **Warning** · correctness")
 
     await carol.resolve(comment.thread)  # by a person, that is a dismissal
     for content in (USED, offered):
-        await alice.push(repository, "feature", {"app.py": content})
-        await story.settle()
+        await story.after(alice.push(repository, "feature", {"app.py": content}))
         assert comment.thread.resolved_by is not None
         assert comment.thread.resolved_by.login == "carol"
     assert first_lines(story.thread_answers(pull, comment)) == snapshot(
@@ -289,8 +263,7 @@ async def test_a_thread_that_was_dismissed_meanwhile_stays_resolved(story: Story
     assert run is not None
     drawn = await checkpoints.load_review(services.database, run)
     assert drawn is not None
-    await carol.reply(comment, "/forge dismiss it is set elsewhere")
-    await story.settle()
+    await story.after(carol.reply(comment, "/forge dismiss it is set elsewhere"))
     assert first_lines(story.thread_answers(pull, comment)) == snapshot(
         ["**F-AEGTUI** is dismissed: it is set elsewhere. Forge does not raise it again h…"]
     )
@@ -302,13 +275,10 @@ async def test_a_thread_that_was_dismissed_meanwhile_stays_resolved(story: Story
 async def test_a_thread_that_cannot_be_changed_keeps_no_other_from_it(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
     unused = APP.replace("import os\n", "import os\nimport sys\n")
-    await alice.push(repository, "feature", {"app.py": unused, "b.py": "print(one)\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"app.py": unused, "b.py": "print(one)\n"})
     first, second = story.comments(pull)
     story.github.faults.add(kind="before", method="PATCH", path=rf"/comments/{first.id}$", status=422, times=None)
-    await alice.push(repository, "feature", {"app.py": APP, "b.py": "print()\n"})
-    await story.settle()
+    await story.after(alice.push(repository, "feature", {"app.py": APP, "b.py": "print()\n"}))
     assert not first.thread.resolved
     assert second.thread.resolved
     assert second.body.startswith("**No longer applies**")
@@ -317,12 +287,9 @@ async def test_a_thread_that_cannot_be_changed_keeps_no_other_from_it(story: Sto
 @pytest.mark.tells("sender")  # who resolved a thread
 async def test_a_run_ends_before_it_waits_for_comments_that_github_does_not_show(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "write")
+    carol = story.member(repository, "carol", "write")
     story.github.faults.add(kind="truncated", path=r"/reviews/\d+/comments$", times=3)
-    head = await alice.push(repository, "feature", {"b.py": "print(one)\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"b.py": "print(one)\n"})
     [run] = await story.runs()
     steps = [step["function_name"] for step in await DBOS.list_workflow_steps_async(run.id)]
     assert steps.index("conclude the check") < steps.index("finish") < steps.index("know the comments")
@@ -356,9 +323,7 @@ async def test_no_comments_are_waited_for_that_github_did_not_take(story: Story,
     story.github.faults.add(kind="before", method="POST", path=r"/pulls/\d+/reviews$", status=422)
     if not is_heard:
         story.github.faults.add(kind="after", method="POST", path=r"/pulls/\d+/reviews$", status=502)
-    head = await alice.push(repository, "feature", {"b.py": "print(one)\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"b.py": "print(one)\n"})
     assert story.comments(pull) == []
     assert len(story.reviews(pull)) == 1
     assert [each["path"] for each in story.check(repository, head).annotations] == ["b.py"] * is_heard
@@ -370,9 +335,7 @@ async def test_no_more_comments_than_the_configuration_allows(story: Story) -> N
     few = "review: {max_comments: 2, model: never}\n"
     repository, alice = story.repository({"app.py": APP, ".github/forge.yml": few})
     mixed = 'import re\n\n\ndef f(a):\n    if a is "x":\n        raise NotImplemented\n    return one\n'
-    head = await alice.push(repository, "feature", {"b.py": mixed}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"b.py": mixed})
     assert [comment.line for comment in story.comments(pull)] == [6, 7]
     [review] = story.reviews(pull)
     assert "2 more findings in the check `Forge / review`." in review.body
@@ -391,15 +354,12 @@ def _function(number: int) -> str:
 async def test_a_shared_comment_keeps_its_subject_and_its_words_when_lines_move(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
     one, two = _function(1), _function(2)
-    await alice.push(repository, "feature", {"b.py": f"{one}\n\n{two}"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"b.py": f"{one}\n\n{two}"})
     [comment] = story.comments(pull)
     said = comment.body
     assert "Undefined name `name_1`. Running" in said
     for content in (f"{two}\n\n{one}", f"# A line more.\n{one}\n\n{two}"):
-        await alice.push(repository, "feature", {"b.py": content})
-        await story.settle()
+        await story.after(alice.push(repository, "feature", {"b.py": content}))
         assert comment.body == said
     await alice.push(repository, "feature", {"b.py": f"{two}\n\n# Another line.\n{one.replace('name_1', '1')}"})
     await story.settle()
@@ -410,21 +370,17 @@ async def test_a_shared_comment_keeps_its_subject_and_its_words_when_lines_move(
 async def test_a_suggestion_in_a_thread_with_a_reply_goes_too(story: Story) -> None:
     repository, alice, _, comment = await _open_with_fix(story)
     await story.github.user("carol").reply(comment, "Are you sure?")
-    await alice.push(repository, "feature", {"app.py": USED})
-    await story.settle()
+    await story.after(alice.push(repository, "feature", {"app.py": USED}))
     assert not comment.thread.resolved
     assert "```suggestion" not in comment.body
 
 
 async def test_findings_of_one_rule_stand_in_one_comment(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "write")
+    carol = story.member(repository, "carol", "write")
     names = [f"name_{number}" for number in range(5)]
     broken = APP + "".join(f"\n\nprint({name})\n" for name in names)
-    head = await alice.push(repository, "feature", {"app.py": broken, "b.py": "print(other)\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": broken, "b.py": "print(other)\n"})
     [comment] = story.comments(pull)
     assert comment.body == snapshot("""\
 🔴 **Error** · correctness · 6 places
@@ -443,20 +399,17 @@ Also here:
 """)
     assert story.check(repository, head).title == "Changes requested: 6 findings to fix"
 
-    await carol.reply(comment, f"/forge dismiss {_names(comment)[1]} injected")
-    await story.settle()
+    await story.after(carol.reply(comment, f"/forge dismiss {_names(comment)[1]} injected"))
     assert story.check(repository, head).title == "Changes requested: 5 findings to fix"
     assert not comment.thread.resolved
 
-    head = await alice.push(repository, "feature", {"b.py": "print()\n"})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"b.py": "print()\n"}))
     assert story.check(repository, head).title == "Changes requested: 4 findings to fix"
     assert len(story.comments(pull)) == 1
     assert comment.body.count("*(no longer here)*") == 1
     assert not comment.thread.resolved
 
-    await carol.reply(comment, "/forge dismiss all of them are injected")
-    await story.settle()
+    await story.after(carol.reply(comment, "/forge dismiss all of them are injected"))
     assert story.check(repository, head).title == "Linters found nothing; no model read the logic"
     assert story.gates(pull) == []
     assert comment.thread.resolved
@@ -466,19 +419,14 @@ Also here:
 @pytest.mark.tells("sender")  # who resolved a thread
 async def test_resolving_a_shared_comment_dismisses_all_of_it(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "write")
-    head = await alice.push(repository, "feature", {"b.py": "print(one)\nprint(two)\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    carol = story.member(repository, "carol", "write")
+    pull, head = await story.propose(repository, alice, {"b.py": "print(one)\nprint(two)\n"})
     [comment] = story.comments(pull)
-    await carol.resolve(comment.thread)
-    await story.settle()
+    await story.after(carol.resolve(comment.thread))
     assert story.check(repository, head).conclusion == "neutral"
     [answer] = story.thread_answers(pull, comment)
     assert all(name in answer.body for name in _names(comment))
-    await carol.unresolve(comment.thread)
-    await story.settle()
+    await story.after(carol.unresolve(comment.thread))
     assert story.check(repository, head).conclusion == "failure"
 
 
@@ -490,8 +438,7 @@ async def test_status_cost_history_view_explain(story: Story) -> None:
     _, _, carol, pull, _ = await _open_reviewed(story)
     [comment] = story.comments(pull)
     await carol.comment(pull, "/forge status\n/forge cost\n/forge history\n/forge view")
-    await carol.reply(comment, "/forge explain")
-    await story.settle()
+    await story.after(carol.reply(comment, "/forge explain"))
     [answer] = story.answers(pull)
     for part in (
         "**Changes requested: 1 finding to fix**",
@@ -507,10 +454,8 @@ async def test_status_cost_history_view_explain(story: Story) -> None:
     assert "ruff/F821" in explained.body
     assert "Open. It blocks the pull request." in explained.body
     name = comment.body.split("<sub>")[1].split(" ")[0]
-    head = await story.github.user("alice").push(pull.repository, "feature", {"app.py": "print(1)\n"})
-    await story.settle()
-    await carol.comment(pull, f"/forge explain {name}")
-    await story.settle()
+    head = await story.after(story.github.user("alice").push(pull.repository, "feature", {"app.py": "print(1)\n"}))
+    await story.after(carol.comment(pull, f"/forge explain {name}"))
     told = story.answers(pull)[-1].body
     assert f"`{head[:7]}` does not have it any more. Its code changed." in told
     assert "blocks" not in told
@@ -522,13 +467,10 @@ async def test_a_finding_of_an_earlier_head_is_explained_before_the_newest_is_re
 ) -> None:
     _, alice, carol, pull, head = await _open_reviewed(story)
     [comment] = story.comments(pull)
-    root = story.github.user("root")
-    story.github.grant(pull.repository, root, "admin")
-    await root.comment(pull, "/forge pause")
-    await story.settle()
+    root = story.member(pull.repository, "root", "admin")
+    await story.after(root.comment(pull, "/forge pause"))
     newest = await alice.push(pull.repository, "feature", {"app.py": f"# more\n{BROKEN}" if is_kept else APP})
-    await carol.reply(comment, "/forge explain")
-    await story.settle()
+    await story.after(carol.reply(comment, "/forge explain"))
     told = story.thread_answers(pull, comment)[-1].body
     became = "is unchanged" if is_kept else "changed"
     assert f"Found at `{head[:7]}`. `{newest[:7]}` is not reviewed yet. Its code {became}." in told
@@ -539,10 +481,8 @@ async def test_a_finding_of_an_earlier_head_is_explained_before_the_newest_is_re
 async def test_unknown_verbs_and_environments(story: Story) -> None:
     _, _, carol, pull, _ = await _open_reviewed(story)
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
-    await carol.comment(pull, "/forge reveiw\n/forge deploy staging")
-    await story.settle()
-    [answer] = story.answers(pull)
-    assert bodies([answer]) == snapshot(
+    await story.after(carol.comment(pull, "/forge reveiw\n/forge deploy staging"))
+    assert bodies(story.answers(pull)) == snapshot(
         [
             """\
 **`/forge reveiw`**
@@ -561,8 +501,7 @@ async def test_what_people_write_in_place_of_a_verb(story: Story) -> None:
     _, _, carol, pull, _ = await _open_reviewed(story)
     story.comments(pull)
     written = ("undo", "resolve conflicts", "make it green", "merge", "fix the red build", "paint it in blue")
-    await carol.comment(pull, "\n".join(f"/forge {words}" for words in written))
-    await story.settle()
+    await story.after(carol.comment(pull, "\n".join(f"/forge {words}" for words in written)))
     [answer] = story.answers(pull)
     told = [line for line in answer.body.split("\n") if "is not a command" in line]
     assert [line.split("Did you mean ")[-1] for line in told] == [
@@ -580,9 +519,7 @@ async def test_what_people_write_in_place_of_a_verb(story: Story) -> None:
 
 async def test_too_many_pushes_within_an_hour(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
-    head = await alice.push(repository, "feature", {"note.md": "0\n"}, base="main")
-    await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    _, head = await story.propose(repository, alice, {"note.md": "0\n"})
     for number in range(1, PER_PULL_REQUEST + 1):
         head = await alice.push(repository, "feature", {"note.md": f"{number}\n"})
         await story.wait_for_runs(number + 1)  # and the next one supersedes it
@@ -590,6 +527,5 @@ async def test_too_many_pushes_within_an_hour(story: Story) -> None:
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("action_required", "Too many reviews")
 
-    await alice.rerequest(check)
-    await story.settle()
+    await story.after(alice.rerequest(check))
     assert story.check(repository, head).conclusion == "success"

@@ -16,11 +16,8 @@ SETTLED = "security_findings: Void: there is nothing left to decide"
 async def _open_reviewed(story: Story, content: str) -> tuple[Repository, User, User, PullRequest, str]:
     """A reviewed pull request of alice, and carol, who may write, too."""
     repository, alice = story.repository({"app.py": APP})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "write")
-    head = await alice.push(repository, "feature", {"app.py": content}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    carol = story.member(repository, "carol", "write")
+    pull, head = await story.propose(repository, alice, {"app.py": content})
     return repository, alice, carol, pull, head
 
 
@@ -30,8 +27,7 @@ async def test_deleted_credential_is_revoked_by_a_person(story: Story) -> None:
     assert story.gates(pull) == ["security_findings"]
     [comment] = story.comments(pull)
 
-    head = await alice.push(repository, "feature", {"app.py": APP + "\nVALUE = 1\n"})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"app.py": APP + "\nVALUE = 1\n"}))
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("action_required", WAS_IT)
     summary = check.summary or ""
@@ -41,12 +37,10 @@ async def test_deleted_credential_is_revoked_by_a_person(story: Story) -> None:
     assert not comment.thread.resolved
     assert (story.gates(pull), story.gate_outcomes(pull)) == ([], [SETTLED])  # no approval stands for that word
 
-    await alice.reply(comment, "/forge dismiss revoked")
-    await story.settle()
+    await story.after(alice.reply(comment, "/forge dismiss revoked"))
     assert story.check(repository, head).conclusion == "action_required"
 
-    await carol.reply(comment, "/forge dismiss revoked")
-    await story.settle()
+    await story.after(carol.reply(comment, "/forge dismiss revoked"))
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", UNTHOUGHT)
     assert "### Dismissed" in (check.summary or "")
@@ -54,13 +48,11 @@ async def test_deleted_credential_is_revoked_by_a_person(story: Story) -> None:
     [run, _] = await story.runs()
     assert run.state == "completed"
 
-    head = await alice.push(repository, "feature", {"README.md": "# More\n"})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"README.md": "# More\n"}))
     assert story.check(repository, head).conclusion == "neutral"
 
     [name] = re.findall(r"F-[A-Z2-7]{6}", comment.body)
-    await carol.comment(pull, f"/forge undismiss {name}")
-    await story.settle()
+    await story.after(carol.comment(pull, f"/forge undismiss {name}"))
     assert len(story.answers(pull)) == 1
     assert len(story.thread_answers(pull, comment)) == 2
     assert story.check(repository, head).conclusion == "action_required"
@@ -74,13 +66,11 @@ async def test_an_approval_is_no_word_on_what_has_to_be_revoked(story: Story) ->
     head = await alice.push(repository, "feature", {"app.py": APP, **large, "Dockerfile": "FROM python:3.12\n"})
     await story.settle()
     assert story.gates(pull) == ["human_review"]
-    await carol.comment(pull, "/forge approve")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge approve"))
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("action_required", WAS_IT)
     [name] = re.findall(r"/forge dismiss (F-[A-Z2-7]{6}) revoked", check.summary or "")
-    await carol.comment(pull, f"/forge dismiss {name} revoked")
-    await story.settle()
+    await story.after(carol.comment(pull, f"/forge dismiss {name} revoked"))
     assert story.check(repository, head).conclusion == "success"
     story.pass_over(pull)
 
@@ -88,13 +78,11 @@ async def test_an_approval_is_no_word_on_what_has_to_be_revoked(story: Story) ->
 async def test_another_credential_excuses_nothing(story: Story) -> None:
     """An author who puts a harmless one in its place, which is dismissed, is still asked about the first."""
     repository, alice, carol, pull, _ = await _open_reviewed(story, LEAKING)
-    head = await alice.push(repository, "feature", {"app.py": LEAKING.replace(KEY, OTHER)})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"app.py": LEAKING.replace(KEY, OTHER)}))
     assert story.gates(pull) == ["security_findings"]
     [_, second] = story.comments(pull)
     story.github.grant(repository, carol, "maintain")  # as its gate asks
-    await carol.reply(second, "/forge dismiss made up")
-    await story.settle()
+    await story.after(carol.reply(second, "/forge dismiss made up"))
     assert len(story.thread_answers(pull, second)) == 1
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("action_required", WAS_IT)
@@ -103,17 +91,14 @@ async def test_another_credential_excuses_nothing(story: Story) -> None:
 
 async def test_a_credential_that_moves_is_asked_about_once(story: Story) -> None:
     repository, alice, carol, pull, _ = await _open_reviewed(story, LEAKING)
-    head = await alice.push(repository, "feature", {"app.py": f'{APP}\nMORE = 1\nKEY = "{KEY}"\n'})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"app.py": f'{APP}\nMORE = 1\nKEY = "{KEY}"\n'}))
     [first, second] = story.comments(pull)
     assert story.gates(pull) == ["security_findings"]
     assert "### In the history" not in (story.check(repository, head).summary or "")
 
-    head = await alice.push(repository, "feature", {"app.py": APP + "\nMORE = 1\n"})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"app.py": APP + "\nMORE = 1\n"}))
     assert (story.check(repository, head).summary or "").count("Once it is revoked") == 1
-    await carol.reply(second, "/forge dismiss revoked")
-    await story.settle()
+    await story.after(carol.reply(second, "/forge dismiss revoked"))
     assert story.check(repository, head).conclusion == "neutral"
     assert story.gate_outcomes(pull) == [SETTLED]
     assert [first.thread.resolved, second.thread.resolved] == [True, True]
@@ -122,10 +107,9 @@ async def test_a_credential_that_moves_is_asked_about_once(story: Story) -> None
 
 async def test_a_comment_excuses_no_credential(story: Story) -> None:
     repository, alice, _, pull, _ = await _open_reviewed(story, LEAKING)
-    head = await alice.push(
-        repository, "feature", {"app.py": LEAKING.replace('"\n', '"  # pragma: allowlist secret\n')}
+    head = await story.after(
+        alice.push(repository, "feature", {"app.py": LEAKING.replace('"\n', '"  # pragma: allowlist secret\n')})
     )
-    await story.settle()
     assert story.check(repository, head).conclusion == "failure"
     assert story.gates(pull) == ["security_findings"]
     assert not any(comment.thread.resolved for comment in story.comments(pull))
@@ -137,8 +121,7 @@ async def test_a_fork_silences_nothing(story: Story) -> None:
     fork = await mallory.fork(repository)
     silent = f'{APP}\nKEY = "{KEY}"  # gitleaks:allow\nVALUE = missing  # noqa\nos.system(VALUE + "x")  # nosec\n'
     head = await mallory.push(fork, "feature", {"app.py": silent}, base="main")
-    pull = await mallory.open_pull_request(repository, "feature", head_repo=fork)
-    await story.settle()
+    pull = await story.after(mallory.open_pull_request(repository, "feature", head_repo=fork))
     assert story.check(repository, head).conclusion == "failure"
     assert story.gates(pull) == ["security_findings"]
     said = " ".join(comment.body for comment in story.comments(pull))
@@ -161,12 +144,9 @@ async def test_a_member_silences_aloud(story: Story) -> None:
 async def test_leaving_all_files_out_covers_no_credential(story: Story) -> None:
     filters = "review: {paths: {exclude: ['docs/**']}}\n"
     repository, alice = story.repository({"app.py": APP, ".github/forge.yml": filters})
-    await alice.push(repository, "feature", {"app.py": LEAKING, "docs/a.md": "A\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"app.py": LEAKING, "docs/a.md": "A\n"})
     assert len(story.comments(pull)) == 1
-    head = await alice.push(repository, "feature", {"app.py": APP})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"app.py": APP}))
     check = story.check(repository, head)
     assert (check.conclusion, "### In the history" in (check.summary or "")) == ("action_required", True)
     assert (story.gates(pull), story.gate_outcomes(pull)) == ([], [SETTLED])
@@ -174,22 +154,18 @@ async def test_leaving_all_files_out_covers_no_credential(story: Story) -> None:
 
 async def test_a_credential_that_came_and_went_in_one_push(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "write")
+    carol = story.member(repository, "carol", "write")
     commits = [Commit("Add a key", {"keys.py": f'KEY = "{KEY}"\n'}), Commit("Remove it", {"keys.py": "KEY = None\n"})]
     head = await alice.push_commits(repository, "feature", commits, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull = await story.after(alice.open_pull_request(repository, "feature"))
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("action_required", WAS_IT)
     assert KEY not in (check.summary or "")
     [name] = re.findall(r"/forge dismiss (F-[A-Z2-7]{6}) revoked", check.summary or "")
 
-    head = await alice.push(repository, "feature", {"README.md": "# More\n"})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"README.md": "# More\n"}))
     assert name in (story.check(repository, head).summary or "")
-    await carol.comment(pull, f"/forge dismiss {name} revoked")
-    await story.settle()
+    await story.after(carol.comment(pull, f"/forge dismiss {name} revoked"))
     assert len(story.answers(pull)) == 1
     assert story.check(repository, head).conclusion == "neutral"
 
@@ -202,6 +178,5 @@ async def test_commits_without_credentials_are_nothing_to_say(story: Story) -> N
         Commit("Move it back", {"new.py": None, "old.py": f'KEY = "{KEY}"\n'}),
     ]
     head = await alice.push_commits(repository, "feature", commits, base="main")
-    await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    await story.after(alice.open_pull_request(repository, "feature"))
     assert story.check(repository, head).title == UNTHOUGHT

@@ -21,9 +21,8 @@ from tests.world.toy_service import ToyService
 SHOP = "/dashboard/octo-org/shop"
 
 
-async def test_readers_see_costs_budgets_and_trends(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_readers_see_costs_budgets_and_trends(story: Story, model: ScriptedModel) -> None:
     """The sums are those of the calls; pictures have no scripts and lead nowhere."""
-    story = story_with_model
     busy = await fill_repository(story, model)
     run, now = (await story.runs())[0], story.clock.now()
     today, week_ago = (day.date().isoformat() for day in (now, now - timedelta(days=7)))
@@ -73,8 +72,7 @@ async def test_what_went_back_is_shown_with_its_steps(story: Story, service: Toy
     assert after[:7] in shown.text
 
 
-async def test_a_gate_that_waits_leads_to_where_it_is_decided(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_a_gate_that_waits_leads_to_where_it_is_decided(story: Story, model: ScriptedModel) -> None:
     busy = await fill_repository(story, model)
     [asked] = story.questions(busy.waiting)
     async with signed_in(story, "rita") as rita, signed_in(story, "stranger") as stranger:
@@ -96,13 +94,13 @@ async def test_a_gate_that_waits_leads_to_where_it_is_decided(story_with_model: 
         assert "This changes protected files" not in (await rita.open("/dashboard/gates")).text
 
 
-async def test_a_decided_gate_says_who_and_why(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_a_decided_gate_says_who_and_why(story: Story, model: ScriptedModel) -> None:
     busy = await fill_repository(story, model)
-    await story.github.user("dora").comment(
-        busy.waiting, "/forge approve with: only for now <img src=x onerror=alert(1)>"
+    await story.after(
+        story.github.user("dora").comment(
+            busy.waiting, "/forge approve with: only for now <img src=x onerror=alert(1)>"
+        )
     )
-    await story.settle()
     story.pass_over(busy.waiting)
     async with signed_in(story, "rita") as rita:
         shown, overview = await rita.open(f"{SHOP}/gates"), await rita.open(SHOP)
@@ -116,11 +114,9 @@ async def test_a_decided_gate_says_who_and_why(story_with_model: Story, model: S
 AUDIT = f"{SHOP}/audit"
 
 
-async def test_the_audit_is_found_by_account_kind_time_and_run(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_the_audit_is_found_by_account_kind_time_and_run(story: Story, model: ScriptedModel) -> None:
     busy = await fill_repository(story, model)
-    await story.github.user("dora").comment(busy.waiting, "/forge approve with: =only now <img src=x>")
-    await story.settle()
+    await story.after(story.github.user("dora").comment(busy.waiting, "/forge approve with: =only now <img src=x>"))
     story.pass_over(busy.waiting)
     run = next(each for each in await story.runs() if each.number == busy.waiting.number)
     async with signed_in(story, "alice") as alice, signed_in(story, "rita") as rita:
@@ -155,15 +151,11 @@ async def test_the_audit_is_found_by_account_kind_time_and_run(story_with_model:
     assert row["words"].startswith("'=only now")
 
 
-async def test_what_was_asked_for_in_words_is_named_so_everywhere(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
-    story = story_with_model
+async def test_what_was_asked_for_in_words_is_named_so_everywhere(story: Story, model: ScriptedModel) -> None:
     _, alice, pull = await open_pull(story)
     model.when(ASKED, plan())
     model.when(TASK, patches(DIFF), DONE)
-    await alice.comment(pull, "/forge do give the cart a discount")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge do give the cart a discount"))
     [run] = [each for each in await story.runs() if each.trigger == "instruction"]
     async with signed_in(story, "alice") as alice_sees:
         for page in ("runs", f"runs/{run.id}", "costs"):

@@ -41,9 +41,8 @@ async def add(person: Visitor, content: str, **more: str) -> tuple[int, str, str
     return seen.status, seen.address, seen.text
 
 
-async def test_a_person_teaches_corrects_and_archives(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_person_teaches_corrects_and_archives(story: Story, model: ScriptedModel) -> None:
     """In their own name; the same text twice is one memory, and what is not allowed says why and loses nothing."""
-    story = story_with_model
     await fill_repository(story, model)
     async with signed_in(story, "alice") as alice, signed_in(story, "rita") as rita:
         status, address, text = await add(alice, SAID, tags="database, make")
@@ -127,9 +126,8 @@ async def test_a_shared_memory_says_nothing_of_where_else_it_is_recalled(story: 
         assert hidden not in shown.html
 
 
-async def test_archiving_brings_findings_back(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_archiving_brings_findings_back(story: Story, model: ScriptedModel) -> None:
     """As `/forge forget` does: its page names the dismissal that taught it, the run's page that it is undone."""
-    story = story_with_model
     busy = await fill_repository(story, model)
     run = next(each for each in await story.runs() if each.number == busy.found.number)
     name = await dismiss_finding(story, busy.found, f"Never empty. {HOSTILE}")

@@ -83,21 +83,21 @@ async def look(page: Page, address: str, scheme: Literal["light", "dark"]) -> No
 
 @pytest.mark.parametrize(("scheme", "size"), [("light", (1280, 900)), ("dark", PHONE)])
 async def test_every_page_is_usable(
-    scheme: Literal["light", "dark"], size: tuple[int, int], story_with_model: Story, model: ScriptedModel
+    scheme: Literal["light", "dark"], size: tuple[int, int], story: Story, model: ScriptedModel
 ) -> None:
-    busy = await fill_repository(story_with_model, model)
-    pages = await list_pages(story_with_model, busy)
+    busy = await fill_repository(story, model)
+    pages = await list_pages(story, busy)
     async with open_page(scheme=scheme, size=size) as page:
         for path in ("/", f"/dashboard/sign-in?to={SHOP}", "/dashboard/signed-in"):
-            await look(page, dashboard_origin(story_with_model) + path, scheme)
-        await sign_in(story_with_model, page, "dora")
+            await look(page, dashboard_origin(story) + path, scheme)
+        await sign_in(story, page, "dora")
         for path in pages:
-            await look(page, dashboard_origin(story_with_model) + path, scheme)
+            await look(page, dashboard_origin(story) + path, scheme)
 
 
-async def test_people_find_their_way_without_scripts(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_people_find_their_way_without_scripts(story: Story, model: ScriptedModel) -> None:
     """From signing in to the place on GitHub where a run is decided, and out; readers see no drafts."""
-    story, home = story_with_model, dashboard_origin(story_with_model)
+    home = dashboard_origin(story)
     busy = await fill_repository(story, model)
     pages = await list_pages(story, busy)
     async with open_page(scripts=False) as page:

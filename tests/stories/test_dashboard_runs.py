@@ -21,21 +21,21 @@ SHOP = "/dashboard/octo-org/shop"
 
 @pytest.fixture
 def model() -> ScriptedModel:
-    """A model that costs something."""
+    """It costs something."""
     return ScriptedModel(FixedPrice(Decimal(5), Decimal(10)))
 
 
-async def test_it_says_why_a_run_waits_and_where_that_is_decided(story_with_model: Story, model: ScriptedModel) -> None:
-    busy = await fill_repository(story_with_model, model)
-    run = next(each for each in await story_with_model.runs() if each.number == busy.waiting.number)
-    async with story_with_model.forge.services.database.transaction() as session:
+async def test_it_says_why_a_run_waits_and_where_that_is_decided(story: Story, model: ScriptedModel) -> None:
+    busy = await fill_repository(story, model)
+    run = next(each for each in await story.runs() if each.number == busy.waiting.number)
+    async with story.forge.services.database.transaction() as session:
         row = await session.get_one(RunRow, run.id)
         row.finished_at = row.started_at  # as of a run that goes on after it ended
-    async with signed_in(story_with_model, "rita") as rita:
+    async with signed_in(story, "rita") as rita:
         overview = await rita.open(SHOP)
         shown = await rita.open(f"{SHOP}/runs/{run.id}")
-    [asked] = story_with_model.questions(busy.waiting)
-    decided_at = f"{story_with_model.github.url}/octo-org/shop/pull/{busy.waiting.number}#issuecomment-{asked.id}"
+    [asked] = story.questions(busy.waiting)
+    decided_at = f"{story.github.url}/octo-org/shop/pull/{busy.waiting.number}#issuecomment-{asked.id}"
     assert "protected_paths on #2" in overview.text
     for page in (overview, shown):
         assert "waiting (for a person)" in page.text
@@ -50,16 +50,16 @@ async def test_it_says_why_a_run_waits_and_where_that_is_decided(story_with_mode
     assert ".github/workflows/ci.yml" in shown.text
 
 
-async def test_it_says_what_a_run_cost_and_found_and_did(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_it_says_what_a_run_cost_and_found_and_did(story: Story, model: ScriptedModel) -> None:
     """In the words of others, which stay words."""
-    busy = await fill_repository(story_with_model, model)
-    run = next(each for each in await story_with_model.runs() if each.number == busy.found.number)
-    async with signed_in(story_with_model, "alice") as alice:
+    busy = await fill_repository(story, model)
+    run = next(each for each in await story.runs() if each.number == busy.found.number)
+    async with signed_in(story, "alice") as alice:
         listed = await alice.open(f"{SHOP}/runs?number={busy.found.number}&state=completed")
         shown = await alice.open(f"{SHOP}/runs/{run.id}")
         nothing = await alice.open(f"{SHOP}/runs?number={HOSTILE[:1]}&state=failed")
         costs = await alice.open(f"{SHOP}/costs")
-    found = await pages.find_run(story_with_model.forge.services.database, busy.repository.id, run.id)
+    found = await pages.find_run(story.forge.services.database, busy.repository.id, run.id)
     assert found is not None
     assert found.cost > 0
     assert f"Cost {format_usd(found.cost)} · 3 calls of models" in shown.text
@@ -80,18 +80,13 @@ async def test_it_says_what_a_run_cost_and_found_and_did(story_with_model: Story
     assert "< is not the number of an issue or pull request." in nothing.text
 
 
-async def test_it_names_the_memory_that_muted_a_finding(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_it_names_the_memory_that_muted_a_finding(story: Story, model: ScriptedModel) -> None:
     repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "write")
+    carol = story.member(repository, "carol", "write")
     find_division(model)
-    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"billing/pay.py": PAY}, title="Add totals")
     [name] = story.finding_names(pull)
-    await carol.comment(pull, f"/forge dismiss {name} an empty cart has no price here")
-    await story.settle()
+    await story.after(carol.comment(pull, f"/forge dismiss {name} an empty cart has no price here"))
     story.pass_over(pull)
     [run] = await story.runs()
     [taught] = await catalogue.list_memories(story.forge.services.database, [repository.id])
@@ -104,14 +99,14 @@ async def test_it_names_the_memory_that_muted_a_finding(story_with_model: Story,
     assert shown.text.index(was) < shown.text.index(f"finding {name} dismissed") < shown.text.index(became)
 
 
-async def test_it_compares_what_an_agent_kept(story_with_model: Story, model: ScriptedModel) -> None:
-    busy = await fill_repository(story_with_model, model)
-    run = next(each for each in await story_with_model.runs() if each.number == busy.found.number)
+async def test_it_compares_what_an_agent_kept(story: Story, model: ScriptedModel) -> None:
+    busy = await fill_repository(story, model)
+    run = next(each for each in await story.runs() if each.number == busy.found.number)
     key = WorkKey(run_id=run.id, work="T1", base="b" * 40)
-    database, now = story_with_model.forge.services.database, story_with_model.clock.now()
+    database, now = story.forge.services.database, story.clock.now()
     first, second, last = await add_chain(database, key, now, said=f"I am stuck. {HOSTILE}")
     kept = f"{SHOP}/runs/{run.id}/checkpoints"
-    async with signed_in(story_with_model, "alice") as alice:
+    async with signed_in(story, "alice") as alice:
         listed = await alice.open(kept)
         one = await alice.open(f"{kept}/{second.short_id}")
         two = await alice.open(f"{kept}/{last.short_id}?since={first.short_id}")
@@ -122,7 +117,7 @@ async def test_it_compares_what_an_agent_kept(story_with_model: Story, model: Sc
             assert row is not None
             row.content = b"x"
         broken = await alice.open(f"{kept}/{last.short_id}")
-    async with signed_in(story_with_model, "rita") as rita:
+    async with signed_in(story, "rita") as rita:
         assert (await rita.open(kept)).status == 404
         assert (await rita.open(f"{kept}/{second.short_id}")).status == 404
     assert all(each.short_id in listed.text for each in (first, second, last))
@@ -136,9 +131,8 @@ async def test_it_compares_what_an_agent_kept(story_with_model: Story, model: Sc
     assert absent.status == 404
 
 
-async def test_what_belongs_to_a_repository_is_shown_there_only(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_belongs_to_a_repository_is_shown_there_only(story: Story, model: ScriptedModel) -> None:
     """Also to who administers another one: on no page, in no export, under no id."""
-    story = story_with_model
     busy = await fill_repository(story, model)
     runs = {each.number: each for each in await story.runs()}
     run, waits = runs[busy.found.number], runs[busy.waiting.number]

@@ -222,9 +222,7 @@ async def test_an_installation_that_github_hides_keeps_nobody_out(story: Story) 
 async def test_a_stranger_reads_what_is_public(story: Story) -> None:
     """As on GitHub, under its address; the list has only what one was given access to."""
     repository, alice = story.repository(FILES)
-    await alice.push(repository, "feature", {"notes.md": "Words.\n"}, base="main")
-    await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    await story.propose(repository, alice, {"notes.md": "Words.\n"})
     add_private(story)
     [run] = await story.runs()
     async with signed_in(story, "stranger") as stranger:
@@ -339,9 +337,7 @@ async def test_who_loads_page_after_page_stops_no_review(story: Story) -> None:
         assert shown.status == 503
         assert "Few are left, and Forge needs these for its work" in shown.text
         assert "Load the page again after" in shown.text
-    head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
-    await alice.open_pull_request(repository, "feature", "main")
-    await story.settle()
+    _, head = await story.propose(repository, alice, {"app.py": "print(1)\n"})
     assert story.check(repository, head).status == "completed"
 
 

@@ -104,8 +104,7 @@ class ProxiedScene(DeploymentScene):
         pull = await self.alice.open_pull_request(self.repository, branch)
         self.pulls.append(pull)
         await self.told.settle()
-        await self.carol.merge(pull)
-        await self.told.settle()
+        await self.told.after(self.carol.merge(pull))
 
 
 def configure(service: ProxiedService) -> str:

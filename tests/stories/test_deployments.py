@@ -1,5 +1,7 @@
 """What was merged reaches its environments step by step, is watched, and goes back by itself when it is unhealthy."""
 
+from typing import Any
+
 import pytest
 
 from domain.deployments.deployment import DeploymentState
@@ -11,7 +13,7 @@ from tests.world.toy_service import ToyService
 pytestmark = pytest.mark.parametrize("story", ["sqlite"], indirect=True)
 
 
-async def deploy(story: Story, service: ToyService, **settings: str) -> tuple[DeploymentScene, str, str]:
+async def deploy(story: Story, service: ToyService, **settings: Any) -> tuple[DeploymentScene, str, str]:
     """What is merged is on its way to staging, where something else runs; both commits, the older first."""
     scene = await open_deployments(story, service, **settings)
     before = await scene.was_deployed()
@@ -41,8 +43,7 @@ async def test_it_is_deployed_step_by_step(story: Story, service: ToyService) ->
 async def test_the_first_one_offers_no_way_back(story: Story, service: ToyService) -> None:
     scene = await open_deployments(story, service)
     first = await scene.merge()
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging")
     check = scene.check(first, "staging")
     assert (check.conclusion, [action["label"] for action in check.actions]) == ("success", [])
     assert "Forge knows nothing that it could go back to." in scene.end()
@@ -104,8 +105,7 @@ async def test_a_person_decides_what_is_only_worse(story: Story, service: ToySer
     await scene.press(scene.alice, "go_on", after)
     await scene.run_on()
     assert story.gates(scene.pull) == ["deploy_hold"]  # at 100 % it is worse, too
-    await scene.comment(scene.alice, "/forge approve deploy_hold")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge approve deploy_hold")
     assert (await scene.get_latest()).state is DeploymentState.degraded
     assert service.history == [(after, 25), (after, 100)]
     assert scene.check(after, "staging").conclusion == "neutral"
@@ -126,8 +126,7 @@ async def test_a_hold_that_is_not_approved_goes_back(
     service.latencies[after] = 400.0
     await scene.run_on()
     if answer is None:
-        story.clock.move(hours=1, minutes=1)
-        await story.settle()
+        await story.wait(hours=1, minutes=1)
     else:
         await scene.comment(scene.alice, answer)
     await scene.run_on()
@@ -180,8 +179,7 @@ async def test_a_workflow_that_never_ends_is_cancelled(story: Story, service: To
     await scene.comment(scene.alice, "/forge deploy staging")
     await scene.look(2)
     for _ in range(2):  # the deployment, and then its roll-back
-        story.clock.move(minutes=5)
-        await story.settle()
+        await story.wait(minutes=5)
         await scene.look()
     assert (await scene.get_latest()).state is DeploymentState.failed  # nor does that of the roll-back end
     assert "deploy.yml did not end within 5 minutes" in scene.end()

@@ -4,7 +4,6 @@ import pytest
 
 from domain.deployments.deployment import DeploymentState
 from domain.runs.run import ReasonCode
-from memory.repositories import automation_level
 from tests.stories.driver import Story
 from tests.world.deployments import CHANGED, open_deployments
 from tests.world.toy_service import ToyService
@@ -43,8 +42,7 @@ async def test_production_waits_for_somebody_else(story: Story, service: ToyServ
     told = await scene.comment(scene.carol, "/forge approve production_deploy")
     assert "cannot be decided by the requester" in told
     assert "needs the role maintain" in await scene.comment(scene.alice, "/forge approve production_deploy")
-    await scene.comment(scene.erin, "/forge approve production_deploy")
-    await scene.run_on()
+    await scene.carry_out(scene.erin, "/forge approve production_deploy")
     assert (await scene.get_latest()).state is DeploymentState.healthy
     assert service.history == [(after, 25), (after, 100)]
     [deployed] = [each for each in scene.repository.deployments if each.sha == after]
@@ -56,8 +54,7 @@ async def test_production_that_nobody_approves_in_time_is_not_deployed(story: St
     scene = await open_deployments(story, service)
     after = await scene.merge()
     await scene.comment(scene.carol, "/forge deploy production")
-    story.clock.move(hours=1, minutes=1)
-    await story.settle()
+    await story.wait(hours=1, minutes=1)
     latest = await scene.get_latest()
     assert (latest.state, latest.detail) == (DeploymentState.stopped, "Nobody answered production_deploy in time.")
     assert (service.history, scene.repository.deployments) == ([], [])
@@ -66,16 +63,13 @@ async def test_production_that_nobody_approves_in_time_is_not_deployed(story: St
 
 
 async def test_at_level_three_a_merge_of_low_risk_is_announced_first(story: Story, service: ToyService) -> None:
-    scene = await open_deployments(story, service, trigger="merge", top="", more="")
-    database, now = story.forge.services.database, story.clock.now()
-    await automation_level.set_level(database, scene.repository.id, 3, "carol", "the story's beginning", now)
+    scene = await open_deployments(story, service, level=3, trigger="merge", top="", more="")
     await scene.was_deployed()
     after = await scene.merge("# Shop\n\nWe sell things.\n", path="README.md")
     [announced] = [each.body for each in story.answers(scene.pull) if "**Forge deploys" in each.body]
     assert "Level 3 (acts and tells) lets Forge deploy to staging" in announced
     assert service.history == []
-    story.clock.move(minutes=10)
-    await story.settle()
+    await story.wait(minutes=10)
     await scene.run_on()
     assert (await scene.get_latest()).state is DeploymentState.healthy
     assert service.history == [(after, 100)]
@@ -83,9 +77,7 @@ async def test_at_level_three_a_merge_of_low_risk_is_announced_first(story: Stor
 
 
 async def test_an_announced_deployment_can_be_stopped(story: Story, service: ToyService) -> None:
-    scene = await open_deployments(story, service, trigger="merge", top="", more="")
-    database, now = story.forge.services.database, story.clock.now()
-    await automation_level.set_level(database, scene.repository.id, 3, "carol", "the story's beginning", now)
+    scene = await open_deployments(story, service, level=3, trigger="merge", top="", more="")
     await scene.was_deployed()
     await scene.merge("# Shop\n\nWe sell things.\n", path="README.md")
     assert "is stopped" in await scene.comment(scene.alice, "/forge deploy staging cancel")
@@ -110,8 +102,7 @@ async def test_people_hold_it_let_it_go_on_and_take_it_back(story: Story, servic
     [question] = story.questions(scene.pull)
     assert "25 % of the traffic has it." in question.body
     assert "| `error_rate` | 0.001 | 0.001 |" in question.body  # though the step is not over
-    mallory = story.github.user("mallory")
-    story.github.grant(scene.repository, mallory, "read")
+    mallory = story.member(scene.repository, "mallory", "read")
     await scene.press(mallory, "go_on", after)
     assert (await scene.get_latest()).state is DeploymentState.holding
     assert "approved" in await scene.comment(scene.alice, "/forge deploy staging go-on")
@@ -129,8 +120,7 @@ async def test_what_is_deployed_goes_back_by_a_button(story: Story, service: Toy
     scene = await open_deployments(story, service)
     before = await scene.was_deployed()
     after = await scene.merge()
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging")
     await scene.press(scene.alice, "roll_back", after)
     await scene.run_on()
     assert [(each.sha, each.cause, each.state) for each in await scene.history()][-1] == (
@@ -147,9 +137,7 @@ async def test_what_cannot_be_deployed_says_why(story: Story, service: ToyServic
     sha = await scene.merge()
     told = await scene.comment(scene.carol, "/forge deploy canary")
     assert "has no environment `canary` under `deploy.environments`. It has `staging`, `production`." in told
-    await scene.alice.push(scene.repository, "open", {"app.py": CHANGED + "\n"}, base="main")
-    pull = await scene.alice.open_pull_request(scene.repository, "open")
-    await story.settle()
+    pull, _ = await story.propose(scene.repository, scene.alice, {"app.py": CHANGED + "\n"}, "open")
     assert "Merge this pull request first" in await scene.comment(scene.alice, "/forge deploy staging", on=pull)
     await scene.alice.close(pull)
     story.github.report_status(scene.repository, sha, "ci/build", "failure")
@@ -166,15 +154,13 @@ async def test_a_newer_merge_replaces_one_that_waits_for_a_person(story: Story, 
     first = await scene.merge()
     second = await scene.merge(CHANGED + "\n")
     assert scene.check(first, "staging").conclusion == "cancelled"
-    await scene.comment(scene.alice, "/forge approve staging_deploy")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge approve staging_deploy")
     assert [(each.sha, each.state) for each in await scene.history()] == [
         (first, DeploymentState.stopped),
         (second, DeploymentState.healthy),
     ]
     assert service.history == [(second, 25), (second, 100)]
-    for each in scene.pulls:
-        story.pass_over(each)
+    scene.pass_over()
 
 
 async def test_a_newer_merge_waits_for_one_that_is_being_deployed(story: Story, service: ToyService) -> None:
@@ -191,8 +177,7 @@ async def test_a_newer_merge_waits_for_one_that_is_being_deployed(story: Story, 
         (second, DeploymentState.healthy, first),
     ]
     assert service.history == [(first, 25), (first, 100), (second, 25), (second, 100)]
-    for each in scene.pulls:
-        story.pass_over(each)
+    scene.pass_over()
 
 
 async def test_a_pause_stops_it_where_it_is_and_says_so(story: Story, service: ToyService) -> None:
@@ -201,8 +186,7 @@ async def test_a_pause_stops_it_where_it_is_and_says_so(story: Story, service: T
     after = await scene.merge()
     await scene.comment(scene.alice, "/forge deploy staging")
     await scene.run_until(after, 25)
-    admin = story.github.user("root")
-    story.github.grant(scene.repository, admin, "admin")
+    admin = story.member(scene.repository, "root", "admin")
     await scene.comment(admin, "/forge pause")
     latest = await scene.get_latest()
     assert (latest.state, latest.percentage) == (DeploymentState.failed, 25)
@@ -218,26 +202,22 @@ async def test_a_build_that_leaves_nothing_ends_it(story: Story, service: ToySer
     build = "  build: {command: python3 build.py, artifact: 'dist/*.txt'}\n"
     scene = await open_deployments(story, service, extra=build)
     await scene.merge("print('built')\n", path="build.py")
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging")
     latest = await scene.get_latest()
     assert latest.state is DeploymentState.stopped
     assert "The build left no file that matches dist/*.txt and is not empty" in latest.detail
     made = "import pathlib\npathlib.Path('dist').mkdir()\npathlib.Path('dist/shop.txt').write_text('shop')\n"
     after = await scene.merge(made, path="build.py")
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging")
     assert (await scene.get_latest()).state is DeploymentState.healthy
     assert service.history == [(after, 25), (after, 100)]
-    for each in scene.pulls:
-        story.pass_over(each)
+    scene.pass_over()
 
 
 async def test_a_reviewed_change_of_medium_risk_goes_in_three_steps(story: Story, service: ToyService) -> None:
     scene = await open_deployments(story, service, top="", more="")
     after = await scene.merge()
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging")
     assert (await scene.get_latest()).risk == "medium"
     assert service.history == [(after, 5), (after, 25), (after, 100)]
     story.pass_over(scene.pull)
@@ -257,11 +237,9 @@ async def test_what_a_person_took_back_is_asked_about_like_anything_new(story: S
     assert "has to approve that" in await scene.comment(scene.alice, "/forge rollback production")
     assert (story.gates(scene.pull), service.history) == (["production_deploy"], [(before, 100)])
     assert "cannot be decided by the requester" in await scene.comment(scene.alice, "/forge approve production_deploy")
-    await scene.comment(scene.carol, "/forge approve production_deploy")
-    await scene.run_on()
+    await scene.carry_out(scene.carol, "/forge approve production_deploy")
     assert service.history[1:] == [(bad, 25), (bad, 100)]
     assert "goes back to" in await scene.comment(scene.alice, "/forge rollback production")
     await scene.run_on()
     assert (service.history[-1], (await scene.get_latest()).state) == ((before, 100), DeploymentState.healthy)
-    for pull in scene.pulls:
-        story.pass_over(pull)
+    scene.pass_over()

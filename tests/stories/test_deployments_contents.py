@@ -4,7 +4,6 @@ import pytest
 
 from domain.deployments.deployment import DeploymentState
 from domain.review.review import RiskLevel
-from memory.repositories import automation_level
 from tests.stories.driver import Story
 from tests.world.deployments import DeploymentScene, open_deployments
 from tests.world.toy_service import ToyService
@@ -13,9 +12,7 @@ DANGEROUS = "import subprocess\n\n\ndef price(amount):\n    return subprocess.ru
 
 
 async def _open(story: Story, service: ToyService, level: int = 3, *, was_deployed: bool = True) -> DeploymentScene:
-    scene = await open_deployments(story, service, trigger="merge", top="", more="")
-    database, now = story.forge.services.database, story.clock.now()
-    await automation_level.set_level(database, scene.repository.id, level, "carol", "the story's beginning", now)
+    scene = await open_deployments(story, service, level=level, trigger="merge", top="", more="")
     if was_deployed:
         await scene.was_deployed()
     return scene
@@ -37,8 +34,7 @@ async def test_a_waiting_change_does_not_go_live_behind_a_harmless_one(story: St
     assert "request changes, risk medium, 1 open finding" in asked
     assert (await scene.get_latest()).risk is None
     assert service.history == []
-    for pull in scene.pulls:
-        story.pass_over(pull)
+    scene.pass_over()
 
 
 async def test_a_refused_change_does_not_either(story: Story, service: ToyService) -> None:
@@ -50,8 +46,7 @@ async def test_a_refused_change_does_not_either(story: Story, service: ToyServic
     assert "refused here by `carol`" in _question(story, scene)
     assert (await scene.get_latest()).risk is None
     assert service.history == []
-    for pull in scene.pulls:
-        story.pass_over(pull)
+    scene.pass_over()
 
 
 async def test_what_was_refused_is_asked_about_on_command(story: Story, service: ToyService) -> None:
@@ -66,19 +61,16 @@ async def test_what_was_refused_is_asked_about_on_command(story: Story, service:
     assert story.gates(scene.pull) == ["staging_deploy"]
     assert f"carol rejected `#{refused.number}` here before" in story.questions(scene.pull)[-1].body
     assert service.history == []
-    await scene.comment(scene.alice, "/forge approve staging_deploy")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge approve staging_deploy")
     assert service.history[-1] == (after, 100)
-    for pull in scene.pulls:
-        story.pass_over(pull)
+    scene.pass_over()
 
 
 async def test_what_went_back_does_not_go_live_behind_a_harmless_change(story: Story, service: ToyService) -> None:
     scene = await _open(story, service)
     bad = await scene.merge("# Shop\n\nWe sell things.\n", path="README.md")
     service.error_rates[bad] = 0.9
-    story.clock.move(minutes=10)
-    await story.settle()
+    await story.wait(minutes=10)
     await scene.run_on()
     assert (await scene.get_latest()).state is DeploymentState.rolled_back
     deployed = [*service.history]
@@ -86,8 +78,7 @@ async def test_what_went_back_does_not_go_live_behind_a_harmless_change(story: S
     assert story.gates(scene.pull) == ["staging_deploy"]
     assert "taken back here before" in _question(story, scene)
     assert service.history == deployed
-    for pull in scene.pulls:
-        story.pass_over(pull)
+    scene.pass_over()
 
 
 async def test_after_a_failure_nothing_is_deployed_unasked(story: Story, service: ToyService) -> None:
@@ -96,8 +87,7 @@ async def test_after_a_failure_nothing_is_deployed_unasked(story: Story, service
     bad = await scene.merge("# Shop\n\nWe sell things.\n", path="README.md")
     service.error_rates[bad] = 0.9
     scene.fails = lambda inputs: inputs["ref"] != bad
-    story.clock.move(minutes=10)
-    await story.settle()
+    await story.wait(minutes=10)
     await scene.run_on()
     failed = await scene.get_latest()
     assert failed.state is DeploymentState.failed
@@ -106,8 +96,7 @@ async def test_after_a_failure_nothing_is_deployed_unasked(story: Story, service
     assert story.gates(scene.pull) == ["staging_deploy"]
     told = f"The deployment before it, `{failed.short_id}`, failed: nobody knows how it is there now."
     assert told in _question(story, scene)
-    for pull in scene.pulls:
-        story.pass_over(pull)
+    scene.pass_over()
 
 
 async def test_what_nobody_reviewed_is_not_known(story: Story, service: ToyService) -> None:
@@ -137,15 +126,12 @@ async def test_what_was_merged_as_reviewed_goes_live(story: Story, service: ToyS
     """Also beside what came to the branch meanwhile, and with several commits."""
     scene = await _open(story, service)
     await scene.open_pull({"README.md": "# Shop\n\nWe sell things.\n"})
-    await scene.alice.push(scene.repository, scene.pull.head_ref, {"NEWS.md": "# News\n"})
-    await story.settle()
+    await story.after(scene.alice.push(scene.repository, scene.pull.head_ref, {"NEWS.md": "# News\n"}))
     await scene.carol.push(scene.repository, "main", {"app.py": "def price(amount):\n    return amount * 3\n"})
     await scene.was_deployed()
     scene.repository.merge_methods = {method}
-    after = await scene.carol.merge(scene.pull, method)
-    await story.settle()
-    story.clock.move(minutes=10)
-    await story.settle()
+    after = await story.after(scene.carol.merge(scene.pull, method))
+    await story.wait(minutes=10)
     await scene.run_on()
     assert service.history[-1:] == [(after, 100)]
     assert (await scene.get_latest()).risk == RiskLevel.low
@@ -192,5 +178,4 @@ async def test_environments_do_not_wait_for_each_other(story: Story, service: To
             break
     staging = next(each for each in await scene.history() if each.environment == "staging")
     assert ((before, 100) in service.history, staging.state.is_over) == (True, False)
-    for pull in scene.pulls:
-        story.pass_over(pull)
+    scene.pass_over()

@@ -12,9 +12,7 @@ on_one_database = pytest.mark.parametrize("story", ["sqlite"], indirect=True)
 
 
 async def open_issue(scene: DeploymentScene) -> Issue:
-    issue = await scene.carol.open_issue(scene.repository, "Deploy the shop")
-    await scene.told.settle()
-    return issue
+    return await scene.told.after(scene.carol.open_issue(scene.repository, "Deploy the shop"))
 
 
 async def test_forty_orders_at_once_are_all_carried_out(story: Story, service: ToyService) -> None:
@@ -75,9 +73,7 @@ async def test_an_order_about_a_head_that_github_does_not_tell_is_asked_again(
 @on_one_database
 async def test_an_order_for_what_was_not_merged_then_is_asked_again(story: Story, service: ToyService) -> None:
     scene = await open_deployments(story, service)
-    await scene.alice.push(scene.repository, "change", {"app.py": CHANGED}, base="main")
-    pull = await scene.alice.open_pull_request(scene.repository, "change")
-    await story.settle()
+    pull, _ = await story.propose(scene.repository, scene.alice, {"app.py": CHANGED}, "change")
     story.github.hold_deliveries()
     await scene.alice.comment(pull, "/forge deploy staging")
     story.clock.move(minutes=1)

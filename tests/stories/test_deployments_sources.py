@@ -31,8 +31,7 @@ async def test_a_share_that_cannot_be_is_not_believed(story: Story, service: Toy
     await scene.run_on()
     [question] = story.questions(scene.pull)
     assert "At 25 %: error_rate is unknown: 9.251 is no share of the requests, which is from 0 to 1" in question.body
-    await scene.comment(scene.alice, "/forge rollback staging")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge rollback staging")
     assert (await scene.get_latest()).state is DeploymentState.rolled_back
     assert service.history[-1] == (before, 100)
     story.pass_over(scene.pull)
@@ -75,8 +74,7 @@ async def test_what_heals_a_sick_service_is_judged_by_that(story: Story, service
     await scene.run_on()
     assert story.gates(scene.pull) == ["deploy_hold"]
     assert "It was not well before it" in story.questions(scene.pull)[-1].body
-    await scene.comment(scene.alice, "/forge deploy staging go-on")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging go-on")
     assert (await scene.get_latest()).state is DeploymentState.healthy
     assert service.history == [(after, 25), (after, 100)]
     story.pass_over(scene.pull)
@@ -86,8 +84,7 @@ async def test_what_is_as_bad_as_what_was_there_is_not_well(story: Story, servic
     scene, before, after = await _begin(story, service, errors=0.6)
     service.error_rates[after] = 0.5
     await scene.run_on()
-    await scene.comment(scene.alice, "/forge deploy staging go-on")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging go-on")
     latest = await scene.get_latest()
     assert (latest.state, service.history) == (DeploymentState.failed, [(after, 25), (after, 100), (before, 100)])
     assert "At 100 % it is unhealthy: error_rate is unhealthy (" in latest.detail
@@ -100,8 +97,7 @@ async def test_an_emergency_is_not_asked_about(story: Story, service: ToyService
     scene = await open_deployments(story, service)
     before = await scene.was_deployed()
     after = await scene.merge()
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging")
     service.error_rates[after], service.remembers = 0.6, 2
     await scene.look(4)
     asked = service.looks
@@ -118,8 +114,7 @@ async def test_a_pause_before_the_first_step_leaves_nothing_unknown(story: Story
     scene, _, after = await _begin(story, service, errors=0.6)
     await scene.run_on()
     assert (await scene.get_latest()).state is DeploymentState.holding
-    admin = story.github.user("root")
-    story.github.grant(scene.repository, admin, "admin")
+    admin = story.member(scene.repository, "root", "admin")
     await scene.comment(admin, "/forge pause")
     latest = await scene.get_latest()
     assert (latest.state, latest.detail) == (DeploymentState.stopped, "Forge was paused in this repository.")
@@ -132,13 +127,11 @@ async def test_latency_is_sick_if_it_was_well_once(story: Story, service: ToySer
     await scene.run_on()
     service.latencies[after] = 900.0
     await scene.merge("def price(amount):\n    return amount * 3\n")
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging")
     assert story.gates(scene.pull) == ["deploy_hold"]
     [question] = story.questions(scene.pull)
     assert "latency is 900, and was 100 when it was well" in question.body
-    for pull in scene.pulls:
-        story.pass_over(pull)
+    scene.pass_over()
 
 
 async def test_looks_before_a_deployment_are_apart(story: Story, service: ToyService) -> None:

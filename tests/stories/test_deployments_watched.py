@@ -37,15 +37,13 @@ async def test_without_figures_before_it_a_person_lets_it_begin(story: Story, se
     await scene.was_deployed()
     service.is_mute = True
     after = await scene.merge()
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging")
     assert service.history == []
     assert story.gates(scene.pull) == ["deploy_hold"]
     [question] = story.questions(scene.pull)
     assert "The figures before it could not be read: error_rate: It answered with status 500." in question.body
     service.is_mute = False
-    await scene.comment(scene.alice, "/forge approve deploy_hold")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge approve deploy_hold")
     assert (await scene.get_latest()).state is DeploymentState.healthy
     assert service.history == [(after, 25), (after, 100)]
     story.pass_over(scene.pull)
@@ -55,8 +53,7 @@ async def test_without_figures_before_it_a_person_lets_it_begin(story: Story, se
 async def test_what_nothing_watches_is_deployed_and_not_called_well(story: Story, service: ToyService) -> None:
     scene = await open_deployments(story, service, watch="")
     after = await scene.merge()
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging")
     assert (await scene.get_latest()).state is DeploymentState.unverified
     check = scene.check(after, "staging")
     assert (check.conclusion, check.title) == ("neutral", "Deployed; nothing watches staging")
@@ -69,13 +66,11 @@ async def test_a_private_address_is_not_asked(guarded_story: Story, service: Toy
     scene = await open_deployments(guarded_story, service)
     await scene.was_deployed()
     await scene.merge()
-    await scene.comment(scene.alice, "/forge deploy staging")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging")
     [question] = guarded_story.questions(scene.pull)
     assert "leads to an address that is not of the internet" in question.body
     assert (service.looks, service.history) == (0, [])
-    await scene.comment(scene.alice, "/forge deploy staging cancel")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge deploy staging cancel")
     guarded_story.pass_over(scene.pull)
 
 
@@ -88,11 +83,9 @@ async def test_the_clock_may_jump(story: Story, service: ToyService) -> None:
     await scene.comment(scene.alice, "/forge deploy staging")
     await scene.run_until(after, 25)
     looks = service.looks
-    story.clock.move(hours=5)
-    await story.settle()
+    await story.wait(hours=5)
     assert service.looks == looks + 1
-    story.clock.move(hours=-6)
-    await story.settle()
+    await story.wait(hours=-6)
     story.clock.move(hours=6)
     await scene.run_on()
     latest = await scene.get_latest()

@@ -44,23 +44,19 @@ async def open_change(story: Story, body: str, **files: str) -> tuple[Repository
     story.github.grant(repository, carol, "write")
     await owner.open_issue(repository, "Discounts", "Customers want a discount on the whole cart.")
     await owner.push(repository, "feature", {"shop/cart.py": CART, "NOTES.md": "Discounts.\n"}, base="main")
-    pull = await ann.open_pull_request(repository, "feature", title="Discounts", body=body)
-    await story.settle()
+    pull = await story.after(ann.open_pull_request(repository, "feature", title="Discounts", body=body))
     story.pass_over(pull)
     return repository, ann, carol, pull
 
 
-async def test_a_description_is_proposed_and_taken(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_description_is_proposed_and_taken(story: Story, model: ScriptedModel) -> None:
     """The template's headings and what a person wrote stay; nothing in a model's words acts, or is a secret."""
-    story = story_with_model
     written = TEMPLATE.replace("[ ] I read", "[x] I read").replace("## Checks", "Refs #1\r\n\r\n## Checks")
     _, ann, carol, pull = await open_change(story, written, **{".github/PULL_REQUEST_TEMPLATE.md": TEMPLATE})
     model.when(DESCRIBES, DRAFT)
-    await story.github.user("reader").comment(pull, "/forge describe")
-    await story.settle()
+    await story.after(story.github.user("reader").comment(pull, "/forge describe"))
     assert [call for call in model.calls if DESCRIBES in call.content] == []
-    await ann.comment(pull, "/forge describe")
-    await story.settle()
+    await story.after(ann.comment(pull, "/forge describe"))
     assert bodies(story.answers(pull)) == snapshot(
         [
             "Refused: `/forge describe` needs the role write, or whoever opened it; `reader` has read.",
@@ -114,8 +110,7 @@ Refs #1
     assert "+def total(prices, discount=0):" in asked
     assert pull.title == "Discounts"
 
-    await carol.comment(pull, "/forge describe apply")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge describe apply"))
     assert bodies(story.answers(pull))[-1] == snapshot(
         "Title and description are set. GitHub shows the ones before under “edited”."
     )
@@ -144,8 +139,7 @@ Refs #1
 """,
         )
     )
-    await ann.comment(pull, "/forge describe apply")
-    await story.settle()
+    await story.after(ann.comment(pull, "/forge describe apply"))
     assert bodies(story.answers(pull))[-1] == snapshot(
         "Title and description are what Forge proposed already. `/forge describe` proposes others."
     )
@@ -153,18 +147,13 @@ Refs #1
     story.pass_over(pull)
 
 
-async def test_a_description_that_changed_meanwhile_is_proposed_anew(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_a_description_that_changed_meanwhile_is_proposed_anew(story: Story, model: ScriptedModel) -> None:
     """Without a template, too: what a person writes stands first, and at level 0 Forge sets nothing."""
-    story = story_with_model
     repository, ann, carol, pull = await open_change(story, "")
     model.when(DESCRIBES, {"title": "Take a discount", "sections": [{"text": "`total` takes a share off."}]})
-    await ann.comment(pull, "/forge describe")
-    await story.settle()
+    await story.after(ann.comment(pull, "/forge describe"))
     await ann.edit(pull, body="Closes #1\n\nIt was time.")
-    await carol.comment(pull, "/forge describe apply")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge describe apply"))
     first, again = bodies(story.answers(pull))
     assert "`total` takes a share off." in first
     assert again == snapshot("""\
@@ -194,16 +183,14 @@ It was time.
     assert "Customers want a discount" in [call.content for call in model.calls if DESCRIBES in call.content][1]
 
     story.github.grant(repository, carol, "admin")
-    await carol.comment(pull, "/forge level 0\n/forge describe apply")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge level 0\n/forge describe apply"))
     assert bodies(story.answers(pull))[-1].startswith("Nothing was set, because automation is at level 0 here")
     assert pull.title == "Discounts"
     story.pass_over(pull)
 
 
-async def test_a_walkthrough_is_one_comment(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_walkthrough_is_one_comment(story: Story, model: ScriptedModel) -> None:
     """It names only what the change has, says what it leaves out, and follows the head where it stands."""
-    story = story_with_model
     repository, ann, carol, pull = await open_change(story, "")
     walk: dict[str, JsonValue] = {
         "parts": [
@@ -220,11 +207,9 @@ async def test_a_walkthrough_is_one_comment(story_with_model: Story, model: Scri
         ]
     }
     model.when(WALKS, walk)
-    await ann.comment(pull, "/forge walkthrough")
-    await story.settle()
+    await story.after(ann.comment(pull, "/forge walkthrough"))
     assert "needs the role write" in story.answers(pull)[-1].body
-    await carol.comment(pull, "/forge walkthrough")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge walkthrough"))
     assert bodies(story.answers(pull))[-1] == snapshot("""\
 **Walkthrough** of `SHA`: one part.
 
@@ -247,26 +232,22 @@ Look hardest at: a discount above 1
     before = story.answers(pull)[-1]
 
     owner = story.github.user("alice")
-    await owner.push(repository, "feature", {"shop/rates.py": "RATE = 2\n"})
-    await story.settle()
+    await story.after(owner.push(repository, "feature", {"shop/rates.py": "RATE = 2\n"}))
     model.when(WALKS, walk)
-    await carol.comment(pull, "/forge walkthrough")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge walkthrough"))
     assert story.answers(pull)[-1].id == before.id
     assert f"`{pull.head_sha[:7]}`" in before.body
     assert "- `shop/rates.py`: the model explains it in no part" in mask(before.body)
     story.pass_over(pull)
 
 
-async def test_of_documents_alone_the_model_sees_the_words(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_of_documents_alone_the_model_sees_the_words(story: Story, model: ScriptedModel) -> None:
     repository, _, carol, _ = await open_change(story, "")
-    await carol.push(repository, "words", {"GUIDE.md": "Rates are net.\n"}, base="main")
-    pull = await carol.open_pull_request(repository, "words", title="Say what rates are")
-    await story.settle()
+    pull, _ = await story.propose(
+        repository, carol, {"GUIDE.md": "Rates are net.\n"}, "words", title="Say what rates are"
+    )
     model.when(DESCRIBES, {"title": "Say that rates are net", "sections": []})
-    await carol.comment(pull, "/forge describe")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge describe"))
     [asked] = [call.content for call in model.calls if DESCRIBES in call.content]
     assert "+Rates are net." in asked
     story.pass_over(pull)
@@ -275,8 +256,7 @@ async def test_of_documents_alone_the_model_sees_the_words(story_with_model: Sto
 async def test_without_a_model_it_is_said_plainly(story: Story) -> None:
     _, _, carol, pull = await open_change(story, "")
     for verb in ("describe", "walkthrough", "tests", "changelog"):
-        await carol.comment(pull, f"/forge {verb}")
-        await story.settle()
+        await story.after(carol.comment(pull, f"/forge {verb}"))
     assert bodies(story.answers(pull)) == snapshot(
         [
             "No answer: anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set.",

@@ -1,7 +1,6 @@
 """`forge door` takes webhooks and reports for processes that work elsewhere, and knows no key of the App."""
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,7 +19,8 @@ from simulator.state import CheckRun, PullRequest
 from tests.clock import MovableClock
 from tests.databases import create_database, drop_database
 from tests.stories.driver import SECRET
-from tests.world.processes import PATIENCE, ServedProcess, build_environment, run_command
+from tests.world.processes import ServedProcess, build_environment, run_command
+from tests.world.waiting import until
 
 pytestmark = pytest.mark.own_forge
 
@@ -67,14 +67,8 @@ class Place:
             found = self.github.check_runs(pull.repository, pull.head_sha, review_texts.CHECK_NAME)
             return [each for each in found if each.status == "completed"]
 
-        await self.wait_until(lambda: bool(find()))
+        await until(lambda: bool(find()))
         return find()[-1].conclusion
-
-    async def wait_until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until something is to be seen on GitHub."""
-        async with asyncio.timeout(PATIENCE):
-            while not is_so():  # noqa: ASYNC110  # it is another process
-                await asyncio.sleep(0.05)
 
 
 @pytest.fixture
@@ -124,7 +118,7 @@ async def test_a_door_takes_reports_of_monitoring(place: Place) -> None:
             assert answer.status == 202
             assert (await answer.json())["repeated"] is False
         async with place.start_worker():
-            await place.wait_until(lambda: any(each.user is bot for each in pull.repository.issues.values()))
+            await until(lambda: any(each.user is bot for each in pull.repository.issues.values()))
 
 
 async def test_a_worker_has_github_repeat_what_the_door_missed(place: Place) -> None:

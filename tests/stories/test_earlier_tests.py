@@ -21,11 +21,8 @@ async def propose(
     """A pull request of alice; carol maintains."""
     configured = {".github/forge.yml": settings} if settings else {}
     repository, alice = story.repository({**FILES, **(files or {}), **configured})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
-    await alice.push(repository, "work", changed, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
-    await story.settle()
+    carol = story.member(repository, "carol", "maintain")
+    pull, _ = await story.propose(repository, alice, changed, "work", title="Tidy up")
     return pull, alice, carol
 
 
@@ -35,10 +32,7 @@ async def propose_from_fork(
     """A pull request of a stranger; alice may write."""
     repository, alice = story.repository(files)
     mallory = story.github.user("mallory")
-    fork = await mallory.fork(repository)
-    await mallory.push(fork, "work", changed, base="main")
-    pull = await mallory.open_pull_request(repository, "work", head_repo=fork)
-    await story.settle()
+    pull, _ = await story.propose(repository, mallory, changed, "work", from_fork=True)
     return pull, alice
 
 
@@ -52,8 +46,7 @@ def read_section(check: CheckRun) -> str:
 
 
 async def say(story: Story, pull: PullRequest, who: User, words: str) -> None:
-    await who.comment(pull, words)
-    await story.settle()
+    await story.after(who.comment(pull, words))
     story.pass_over(pull)
 
 
@@ -78,12 +71,10 @@ async def test_a_maintainer_decides_about_a_removed_test_that_fails(story: Story
     assert find_check(story, pull).conclusion == "action_required"
     await say(story, pull, carol, "/forge approve destructive")
     assert find_check(story, pull).conclusion == "success"
-    await alice.push(pull.repository, "work", {"README.md": "# Shop\n"})
-    await story.settle()
+    await story.after(alice.push(pull.repository, "work", {"README.md": "# Shop\n"}))
     assert find_check(story, pull).conclusion == "neutral"  # the answer covers the same test at the next head
     assert story.gates(pull) == []
-    await alice.push(pull.repository, "work", {"tests/test_shop.py": None})
-    await story.settle()
+    await story.after(alice.push(pull.repository, "work", {"tests/test_shop.py": None}))
     assert find_check(story, pull).conclusion == "neutral"  # the other one passes, wherever it is
     story.pass_over(pull)
 
@@ -92,8 +83,7 @@ async def test_another_test_is_another_question(story: Story) -> None:
     pull, alice, carol = await propose(story, HIDES)
     await say(story, pull, carol, "/forge approve destructive")
     tax = {"shop.py": BROKEN.replace("price // 5", "price"), "tests/test_tax.py": None}
-    await alice.push(pull.repository, "work", tax)
-    await story.settle()
+    await story.after(alice.push(pull.repository, "work", tax))
     assert find_check(story, pull).conclusion == "action_required"
     [*_, question] = story.questions(pull)
     assert "tests/test_tax.py::test_tax" in question.body
@@ -312,14 +302,11 @@ async def test_pushes_share_the_run_before_the_change(story: Story) -> None:
             shown.append(doing)
 
     story.github.on_write(watch)
-    await alice.push(repository, "work", HIDES, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, HIDES, "work", title="Tidy up")
     before = "Running earlier tests on the code they were written for"
     assert shown.count(before) == 1
     for number, runs in enumerate([1, 2]):
-        await alice.push(repository, "work", {"shop.py": f"{BROKEN}\n\nLEVEL = {number}\n"})
-        await story.settle()
+        await story.after(alice.push(repository, "work", {"shop.py": f"{BROKEN}\n\nLEVEL = {number}\n"}))
         assert find_check(story, pull).conclusion == "action_required"
         assert shown.count("Running the earlier tests on the new code") == number + 2
         assert shown.count(before) == runs
@@ -344,8 +331,7 @@ async def test_a_push_ends_the_tests_under_way(story: Story) -> None:
             await alice.push(repository, "work", mended)
 
     story.github.on_write(push)
-    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
-    await story.settle()
+    pull = await story.after(alice.open_pull_request(repository, "work", "main", title="Tidy up"))
     [(status, summary)] = shown
     assert status == "in_progress"
     assert "**Under way:** Running the earlier tests" in summary

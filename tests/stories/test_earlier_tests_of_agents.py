@@ -22,48 +22,45 @@ GONE = """\
 +def test_nothing():
 +    assert total([]) == 0
 """
-BACK = GONE.replace(
-    "-def test_total():\n-    assert total([1, 2]) == 3\n+def test_nothing():\n+    assert total([]) == 0\n", ""
-)
 MENDS: tuple[Uses | dict[str, JsonValue], ...] = (
     Uses([("edit", {"path": "shop/cart.py", "old": "(2 - discount)", "new": "(1 - discount)"})]),
     {**DONE, "summary": "The discount is taken off, not added."},
 )
 
 
-async def test_the_failing_test_is_named_and_the_code_is_mended(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_the_failing_test_is_named_and_the_code_is_mended(story: Story, model: ScriptedModel) -> None:
     """The same removal is taken as soon as the test that is gone would pass."""
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story)
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(BROKEN, GONE), {**DONE, "summary": "One test was wrong."})
     model.when("recovery: attempt 1, strategy cause", *MENDS)
     await asked.comment(asked.alice, "/forge run")
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert await get_outcome(story) == ("completed", "proposed")
     told = next(call.content for call in model.calls if "recovery: attempt 1, strategy cause" in call.content)
     assert f"> The test `{NAME}` passed before this change and fails on its code" in told
     assert "  It demanded:\n> assert total([1, 2]) == 3" in told
     assert "  It printed, at its end:" in told
     assert "assert 6 == 3" in told
     pull = get_pull_request(asked)
-    story_with_model.pass_over(pull)
+    story.pass_over(pull)
     assert b"(1 - discount)" in (asked.repository.git.read(pull.head_sha, "shop/cart.py") or b"")
 
 
-async def test_words_at_the_gate_let_a_test_go(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_words_at_the_gate_let_a_test_go(story: Story, model: ScriptedModel) -> None:
     """What people asked for excuses nothing by itself; what they answer does, of the test that they name."""
-    asked = await open_issue(story_with_model, "Customers want a discount. Remove test_total on the way.")
+    asked = await open_issue(story, "Customers want a discount. Remove test_total on the way.")
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(BROKEN, GONE), {**DONE, "summary": "One test was wrong."})
     for shown in ("attempt 1, strategy cause", "strategy guided"):
         model.when(shown, {**DONE, "summary": "It stays gone."})
     await asked.comment(asked.alice, "/forge run")
-    assert story_with_model.gates(asked.issue) == ["recovery"]
-    assert f"The test `{NAME}` passed before" in story_with_model.questions(asked.issue)[-1].body
+    assert story.gates(asked.issue) == ["recovery"]
+    assert f"The test `{NAME}` passed before" in story.questions(asked.issue)[-1].body
     assert not asked.repository.git.refs("refs/heads/forge/")
     await asked.comment(asked.alice, "/forge approve recovery with: test_total may go")
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert await get_outcome(story) == ("completed", "proposed")
     pull = get_pull_request(asked)
-    check = story_with_model.check(asked.repository, pull.head_sha)
+    check = story.check(asked.repository, pull.head_sha)
     assert check.conclusion == "success"
     assert f"**The change removes `{NAME}` (" in (check.summary or "")
-    story_with_model.pass_over(pull)
+    story.pass_over(pull)

@@ -18,45 +18,43 @@ AGENTS = "Money is never a float: use Decimal.\n"
 async def _open(story: Story, effort: str = "", files: dict[str, str] | None = None):
     settings = {".github/forge.yml": f"review: {{effort: {effort}}}\n"} if effort else {}
     repository, alice = story.repository({"AGENTS.md": AGENTS, "tests/test_shop.py": "", **settings})
-    head = await alice.push(repository, "feature", files or {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, files or {"billing/pay.py": PAY}, title="Add totals")
     return repository, alice, pull, head
 
 
 async def test_low_effort_asks_one_question_and_looks_again_at_what_would_block(
-    story_with_model: Story, model: ScriptedModel
+    story: Story, model: ScriptedModel
 ) -> None:
     sure = claim(severity="warning") | {"rule": "model/missing-edge-case", "confidence": 0.9}
     doubtful = claim(3, "VALUE_2 = 2", severity="warning") | {"confidence": 0.8}
     model.when("len(prices)", {"findings": [sure, doubtful]})
-    repository, _, pull, head = await _open(story_with_model, "low")
+    repository, _, pull, head = await _open(story, "low")
     [asked] = model.calls  # neither conventions nor a second look
     assert AGENTS not in asked.content
-    [comment] = story_with_model.comments(pull)
+    [comment] = story.comments(pull)
     assert "An empty list divides by zero." in comment.body
-    check = story_with_model.check(repository, head)
+    check = story.check(repository, head)
     assert check.conclusion == "success"
     assert "Read with effort low." in (check.summary or "")
 
     find_division(model)  # an error
-    head = await story_with_model.github.user("alice").push(repository, "feature", {"billing/two.py": PAY})
+    head = await story.github.user("alice").push(repository, "feature", {"billing/two.py": PAY})
     model.when("== billing/two.py", {"findings": [claim() | {"path": "billing/two.py"}]})
     model.when(
         "== candidates",
         {"verdicts": [{"number": 1, "verdict": "refuted", "quote": "return sum(prices) / len(prices)"}]},
     )
-    await story_with_model.settle()
+    await story.settle()
     assert len(model.calls) == 3
-    assert story_with_model.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "success"
 
 
-async def test_what_low_effort_does_not_read_asks_for_a_person(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_low_effort_does_not_read_asks_for_a_person(story: Story, model: ScriptedModel) -> None:
     files = {f"shop/part_{number}.py": FILLER * 8 for number in range(3)}
-    repository, _, pull, head = await _open(story_with_model, "low", files)
+    repository, _, pull, head = await _open(story, "low", files)
     assert len(model.calls) == 1
-    assert "too large for the model's budget of this review" in (story_with_model.check(repository, head).summary or "")
-    assert story_with_model.gates(pull) == ["human_review"]
+    assert "too large for the model's budget of this review" in (story.check(repository, head).summary or "")
+    assert story.gates(pull) == ["human_review"]
 
 
 async def test_deep_effort_on_request_takes_the_strong_model_and_says_what_it_costs(tmp_path: Path) -> None:
@@ -71,8 +69,7 @@ async def test_deep_effort_on_request_takes_the_strong_model_and_says_what_it_co
         assert "Read with effort" not in (story.check(repository, head).summary or "")
 
         story.clock.move(seconds=1)
-        await alice.comment(pull, "/forge review Deep")
-        await story.settle()
+        await story.after(alice.comment(pull, "/forge review Deep"))
         [answer] = story.answers(pull)
         assert "from scratch" in answer.body
         assert "Effort `deep`: `strong` reads it. The last review here took " in answer.body
@@ -91,14 +88,12 @@ async def test_deep_effort_on_request_takes_the_strong_model_and_says_what_it_co
         assert (len(fast.calls), len(strong.calls)) == (3, 3)  # which conventions are rules is known
 
 
-async def test_deep_effort_reads_documents(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_deep_effort_reads_documents(story: Story, model: ScriptedModel) -> None:
     document = "# Rates\n\nSee [the list](https://rates.example).\n"
     _, alice, pull, _ = await _open(story, files={"docs/rates.md": document})
     assert model.calls == []
     story.clock.move(seconds=1)
-    await alice.comment(pull, "/forge review deep")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge review deep"))
     assert "See [the list]" in model.calls[0].content
     story.pass_over(pull)
 
@@ -116,22 +111,19 @@ async def test_deep_effort_without_a_strong_model_takes_the_fast_one_and_says_so
 
 
 @pytest.mark.parametrize("written", ["review deeper", "review deep full", "review full low"])
-async def test_an_effort_that_does_not_exist_is_explained(
-    written: str, story_with_model: Story, model: ScriptedModel
-) -> None:
-    _, alice, pull, _ = await _open(story_with_model)
+async def test_an_effort_that_does_not_exist_is_explained(written: str, story: Story, model: ScriptedModel) -> None:
+    _, alice, pull, _ = await _open(story)
     asked = len(model.calls)
-    story_with_model.clock.move(seconds=1)
-    await alice.comment(pull, f"/forge {written}")
-    await story_with_model.settle()
-    assert "/forge review [full or EFFORT]" in story_with_model.answers(pull)[0].body
+    story.clock.move(seconds=1)
+    await story.after(alice.comment(pull, f"/forge {written}"))
+    assert "/forge review [full or EFFORT]" in story.answers(pull)[0].body
     assert len(model.calls) == asked
 
 
 async def test_an_effort_that_does_not_exist_is_a_mistake_of_the_configuration(
-    story_with_model: Story, model: ScriptedModel
+    story: Story, model: ScriptedModel
 ) -> None:
-    repository, _, _, head = await _open(story_with_model, "deeper")
-    told = (story_with_model.check(repository, head).summary or "").replace("\\", "")
+    repository, _, _, head = await _open(story, "deeper")
+    told = (story.check(repository, head).summary or "").replace("\\", "")
     assert "review.effort" in told
     assert "deeper" in told

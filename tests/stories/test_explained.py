@@ -13,19 +13,16 @@ BROKEN = "def total(prices):\n    return 0\n"
 
 async def ask_for_tests(story: Story, configured: str = "") -> tuple[PullRequest, CheckRun]:
     repository, alice = story.repository({**SHOP, ".github/forge.yml": configured} if configured else SHOP)
-    await alice.push(repository, "work", {"shop/cart.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Simplify")
-    await story.settle()
-    await alice.comment(pull, "/forge test")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"shop/cart.py": BROKEN}, "work", title="Simplify")
+    await story.after(alice.comment(pull, "/forge test"))
     story.pass_over(pull)
     [check] = story.github.check_runs(repository, pull.head_sha, "Forge / test")
     return pull, check
 
 
-async def test_a_failure_is_explained(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_failure_is_explained(story: Story, model: ScriptedModel) -> None:
     model.when(FAILED, build_judgement(0.9))
-    _, check = await ask_for_tests(story_with_model)
+    _, check = await ask_for_tests(story)
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
     summary = check.summary or ""
     assert "### What it means" in summary
@@ -35,10 +32,10 @@ async def test_a_failure_is_explained(story_with_model: Story, model: ScriptedMo
 
 @pytest.mark.parametrize("configured", ["review: {model: never}\n", ""])
 async def test_where_no_model_explains_the_result_is_the_same(
-    story_with_model: Story, model: ScriptedModel, configured: str
+    story: Story, model: ScriptedModel, configured: str
 ) -> None:
     model.when(FAILED, build_judgement(0.9) if configured.startswith("review") else Fails(400))
-    _, check = await ask_for_tests(story_with_model, configured)
+    _, check = await ask_for_tests(story, configured)
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
     assert "The discount is added." not in (check.summary or "")
     if configured.startswith("review"):

@@ -17,9 +17,9 @@ from memory.db.engine import Connection
 from memory.db.tables.repositories import FeedbackTokenRow
 from memory.deployments import feedback_tokens
 from memory.reports import retention
-from memory.repositories import automation_level
 from safety.eligibility import BURST
 from tests.stories.driver import Story
+from tests.world.automation import set_level
 from tests.world.feedback import STACK, Monitoring, add_run, make_token
 
 pytestmark = pytest.mark.parametrize("story", ["sqlite"], indirect=True)
@@ -44,15 +44,13 @@ async def test_the_same_error_is_one_issue_with_one_comment(story: Story) -> Non
     again = await monitoring.error(environment="canary", frequency=4, affected_users=9)
     assert again.content == {"fingerprint": first.content["fingerprint"], "issue": issue.number, "repeated": True}
     assert story.answers(issue) == []  # the issue was opened a moment ago
-    story.clock.move(minutes=11)
-    await story.settle()
+    await story.wait(minutes=11)
     [comment] = story.answers(issue)
     assert "7 times in 2 reports" in comment.body
     assert "| `canary` | 4 |" in comment.body
     body = issue.body
     await monitoring.error()
-    story.clock.move(minutes=11)
-    await story.settle()
+    await story.wait(minutes=11)
     [comment] = story.answers(issue)
     assert "10 times in 3 reports" in comment.body
     assert (monitoring.issues(), issue.body) == ([issue], body)
@@ -63,8 +61,7 @@ async def test_a_closed_issue_stays_closed_and_what_comes_back_gets_another(stor
     await monitoring.anomaly()
     [issue] = monitoring.issues()
     assert "| 0.001 | 0.2 |" in (issue.body or "")
-    carol = story.github.user("carol")
-    story.github.grant(monitoring.repository, carol, "maintain")
+    carol = story.member(monitoring.repository, "carol", "maintain")
     await carol.close(issue)
     story.clock.move(minutes=11)
     await monitoring.anomaly()
@@ -224,8 +221,7 @@ async def test_what_is_too_often_is_told_so_while_the_database_is_busy(story: St
 )
 async def test_where_forge_may_do_nothing_unasked_it_only_records(story: Story, forge_yml: str, why: str) -> None:
     monitoring = await open_scene(story, forge_yml)
-    database, now = story.forge.services.database, story.clock.now()
-    await automation_level.set_level(database, monitoring.repository.id, 0, "carol", "the beginning", now)
+    await set_level(story, monitoring.repository, 0)
     await monitoring.error()
     [problem] = await monitoring.problems()
     answer = await monitoring.error()  # the configuration is known now

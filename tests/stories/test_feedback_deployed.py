@@ -19,8 +19,7 @@ pytestmark = pytest.mark.parametrize("story", ["sqlite"], indirect=True)
 async def deploy(scene: DeploymentScene, text: str) -> str:
     """A change reaches staging with all its traffic; the merged commit."""
     sha = await scene.merge(text)
-    await scene.comment(scene.alice, "/forge approve staging_deploy")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge approve staging_deploy")
     return sha
 
 
@@ -63,8 +62,7 @@ async def test_an_error_is_traced_to_its_change_and_its_correction_is_learned(
     pull = await scene.alice.open_pull_request(scene.repository, "correction", body=f"Fixes #{issue.number}")
     scene.pulls.append(pull)
     await story.settle()
-    await scene.carol.merge(pull)
-    await story.settle()
+    await story.after(scene.carol.merge(pull))
     assert issue.state == "closed"
     database = story.forge.services.database
     [memory] = await memories.list_live(database, scene.repository.id)
@@ -81,8 +79,7 @@ async def test_an_error_is_traced_to_its_change_and_its_correction_is_learned(
     story.clock.move(minutes=11)
     assert (await monitoring.error(environment="staging")).content["issue"] is None
     assert len(monitoring.issues()) == 2
-    await scene.comment(scene.alice, "/forge approve staging_deploy")
-    await scene.run_on()
+    await scene.carry_out(scene.alice, "/forge approve staging_deploy")
     story.clock.move(minutes=11)
     await monitoring.error(environment="staging")
     [_, _, again] = monitoring.issues()

@@ -65,16 +65,13 @@ class Scene:
         """Somebody comments; what Forge answers, and what is decided by it."""
         before, decided = {each.id for each in self.story.answers(self.pull)}, self.story.decisions(self.pull)
         self.story.clock.move(seconds=2)
-        await who.comment(self.pull, words)
-        await self.story.settle()
+        await self.story.after(who.comment(self.pull, words))
         said = [each.body for each in self.story.answers(self.pull) if each.id not in before]
         return "\n".join([*said, *(text for text in self.story.decisions(self.pull) if text not in decided)])
 
     async def propose(self, name: str, changed: Mapping[str, str | None]) -> "Scene":
         """Another pull request of alice in the same repository."""
-        await self.alice.push(self.repository, name, changed, base="main")
-        pull = await self.alice.open_pull_request(self.repository, name, "main", title="Tidy up")
-        await self.story.settle()
+        pull, _ = await self.story.propose(self.repository, self.alice, changed, name, title="Tidy up")
         self.story.pass_over(pull)
         return Scene(self.story, self.repository, self.alice, self.bob, self.carol, pull)
 
@@ -84,9 +81,7 @@ async def _begin(story: Story, changed: Mapping[str, str | None] | None = None) 
     bob, carol = story.github.user("bob"), story.github.user("carol")
     story.github.grant(repository, bob, "write")
     story.github.grant(repository, carol, "maintain")
-    await alice.push(repository, "work", changed or skip("north"), base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, changed or skip("north"), "work", title="Tidy up")
     return Scene(story, repository, alice, bob, carol, pull)
 
 
@@ -151,12 +146,10 @@ async def test_a_confirmed_finding_blocks_until_it_is_mended(story: Story, words
     await scene.say(scene.alice, f"/forge dismiss {scene.finding} it is tested elsewhere")
     assert "is confirmed: the check fails" in await scene.say(scene.carol, words.replace("F-ID", scene.finding))
     assert scene.conclusion == "failure"
-    await scene.alice.push(scene.repository, "work", {"shop.py": FILES["shop.py"] + "\n\nTAX = 0\n"})
-    await story.settle()
+    await story.after(scene.alice.push(scene.repository, "work", {"shop.py": FILES["shop.py"] + "\n\nTAX = 0\n"}))
     assert scene.conclusion == "failure"
     assert "carol said that it is right: they still matter" in (scene.check.summary or "")
-    await scene.alice.push(scene.repository, "work", {"tests/test_north.py": FILES["tests/test_north.py"]})
-    await story.settle()
+    await story.after(scene.alice.push(scene.repository, "work", {"tests/test_north.py": FILES["tests/test_north.py"]}))
     assert scene.conclusion == "neutral"
     story.pass_over(scene.pull)
 
@@ -239,8 +232,7 @@ async def test_what_was_approved_is_not_asked_again_by_its_author(story: Story) 
 async def test_silence_decides_nothing(story: Story) -> None:
     scene = await _begin(story)
     await scene.say(scene.alice, f"/forge dismiss {scene.finding} it is tested elsewhere")
-    story.clock.move(hours=25)
-    await story.settle()
+    await story.wait(hours=25)
     assert scene.conclusion == "action_required"
     story.pass_over(scene.pull)
 
@@ -273,10 +265,8 @@ async def test_what_passes_in_a_file_ends_with_it(story: Story) -> None:
     skipped = {"tests/test_north.py": f"import pytest\n\n\n@pytest.mark.skip\n{TESTS['tests/test_north.py']}"}
     scene = await _begin(story, skipped)
     await scene.say(scene.carol, f"/forge dismiss {scene.finding} file: no winter, no north")
-    await scene.carol.merge(scene.pull)
-    await story.settle()
-    await scene.alice.push(scene.repository, "main", {"tests/test_north.py": None})
-    await story.settle()
+    await story.after(scene.carol.merge(scene.pull))
+    await story.after(scene.alice.push(scene.repository, "main", {"tests/test_north.py": None}))
     await scene.propose("other", {"shop.py": FILES["shop.py"] + "\n\nTAX = 0\n"})
     [said] = await feedback.list_with_scope(story.forge.services.database, scene.repository.id)
     assert said.find_lapse(story.clock.now()) == "time"
@@ -332,10 +322,11 @@ async def test_what_people_decided_is_counted(story: Story) -> None:
     await first.say(first.carol, "/forge approve destructive with: north is gone for good")
     second = await first.propose("second", skip("south"))
     await second.say(second.bob, f"/forge confirm {second.finding} south is still there")
-    await second.alice.push(
-        second.repository, "second", {"tests/test_south.py": TESTS["tests/test_south.py"], "a.txt": "a"}
+    await story.after(
+        second.alice.push(
+            second.repository, "second", {"tests/test_south.py": TESTS["tests/test_south.py"], "a.txt": "a"}
+        )
     )
-    await story.settle()
     third = await first.propose("third", skip("west"))
     await third.say(third.carol, f"/forge dismiss {third.finding} repository: we leave the west")
     services = story.forge.services
@@ -369,8 +360,7 @@ async def test_who_pushed_before_a_puppet_opened_it_judges_nothing(story: Story)
     story.github.grant(repository, bob, "write")
     story.github.grant(repository, rex, "read")
     await alice.push(repository, "work", skip("north"), base="main")
-    pull = await rex.open_pull_request(repository, "work", "main", title="Tidy up")
-    await story.settle()
+    pull = await story.after(rex.open_pull_request(repository, "work", "main", title="Tidy up"))
     scene = Scene(story, repository, alice, bob, carol, pull)
     name = scene.finding
     assert "author of the change" in await scene.say(alice, f"/forge confirm {name} no")
@@ -384,9 +374,7 @@ async def test_who_pushed_before_a_puppet_opened_it_judges_nothing(story: Story)
 async def test_what_is_judged_in_one_pull_request_counts_in_no_other(story: Story) -> None:
     """A puppet proposes the same first, so that its author may judge it there."""
     scene = await _begin(story)
-    await scene.bob.push(scene.repository, "puppet", skip("east"), base="main")
-    puppet = await scene.bob.open_pull_request(scene.repository, "puppet", "main", title="Tidy up")
-    await story.settle()
+    puppet, _ = await story.propose(scene.repository, scene.bob, skip("east"), "puppet", title="Tidy up")
     other = Scene(story, scene.repository, scene.alice, scene.bob, scene.carol, puppet)
     assert "is dismissed" in await other.say(scene.alice, f"/forge dismiss {other.finding} fine")
     mine = await scene.propose("mine", skip("east"))

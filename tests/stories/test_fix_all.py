@@ -6,7 +6,7 @@ from pydantic import JsonValue
 from agents.llm.scripted import Fails, ScriptedModel
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
-from tests.world.automation import APP, at_level, open_pull_request, settle_looks
+from tests.world.automation import APP, after_looks, at_level, open_pull_request
 from tests.world.credentials import LEAKING
 from tests.world.model_findings import ASKED, DIVISION, FIXED, ONE_LINE, PAY, RIGHT, WRONG, claim, find_division
 from tests.world.replies import mask
@@ -37,8 +37,7 @@ async def test_without_a_model_what_linters_can_fix_is_one_commit(story: Story) 
     repository, alice, _ = await at_level(story, 1)
     files: dict[str, str] = {"app.py": NAMELESS, "more.py": UNUSED}
     pull, head = await open_pull_request(story, repository, alice, files)
-    await alice.comment(pull, "/forge fix all")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, "/forge fix all"))
     [made] = repository.git.commits_between(head, pull.head_sha)
     assert read(repository, made.sha, "app.py") == APP.replace("import os\n\n\n", "").replace("os.name", "missing")
     assert read(repository, made.sha, "more.py") == APP
@@ -58,8 +57,7 @@ SHA is on `feature`. Of 4 findings: 3 fixed, 1 left. Tests: No tests found.
         repository.git.run("log", "-1", "--format=%s", made.sha).stdout == b"Fix 3 findings in app.py and 1 more file\n"
     )
     assert story.check(repository, made.sha).title == "Changes requested: 1 finding to fix"
-    await alice.comment(pull, "/forge fix all")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, "/forge fix all"))
     assert hear(story, pull) == snapshot(
         "**F-IHFNME** is left, because no model can write a fix. anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set."
     )
@@ -67,14 +65,12 @@ SHA is on `feature`. Of 4 findings: 3 fixed, 1 left. Tests: No tests found.
     story.pass_over(pull)
 
 
-async def test_with_a_model_its_changes_are_in_the_same_commit(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_with_a_model_its_changes_are_in_the_same_commit(story: Story, model: ScriptedModel) -> None:
     repository, pull = await _open(story, model)
     by, head = story.github.user("alice"), pull.head_sha
     model.when(ASKED, ONE_LINE, FIXED)
     await by.comment(pull, "/forge fix all")
-    await by.comment(pull, "/forge fix all")
-    await settle_looks(story)
+    await after_looks(story, by.comment(pull, "/forge fix all"))
     [made] = repository.git.commits_between(head, pull.head_sha)
     assert read(repository, made.sha, "app.py") == APP
     assert read(repository, made.sha, "billing/pay.py") == PAY.replace(WRONG, RIGHT)
@@ -95,25 +91,20 @@ SHA is on `feature`. Of 2 findings: 2 fixed. An empty list gives 0. Tests: No te
     story.pass_over(pull)
 
 
-async def test_what_is_known_and_what_a_model_makes_meet_in_one_file(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
-    story = story_with_model
+async def test_what_is_known_and_what_a_model_makes_meet_in_one_file(story: Story, model: ScriptedModel) -> None:
     find_division(model)
     repository, alice, _ = await at_level(story, 1)
     pull, head = await open_pull_request(story, repository, alice, {"billing/pay.py": f"import sys\n{PAY}"})
     model.when(ASKED, ONE_LINE, FIXED)
-    await alice.comment(pull, "/forge fix all")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, "/forge fix all"))
     [made] = repository.git.commits_between(head, pull.head_sha)
     assert read(repository, made.sha, "billing/pay.py") == PAY.replace(WRONG, RIGHT)
     assert hear(story, pull).startswith("SHA is on `feature`. Of 2 findings: 2 fixed.")
     story.pass_over(pull)
 
 
-async def test_what_a_known_fix_beside_it_mends_is_fixed(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_a_known_fix_beside_it_mends_is_fixed(story: Story, model: ScriptedModel) -> None:
     """The agent that is to fix it sees the code with the known fixes in it, and says that it is gone."""
-    story = story_with_model
     said = {**claim(2, "import sys"), "path": "app.py", "message": "Importing this here starts a second loop."}
     model.when("+ import sys", {"findings": [said, claim()]})
     model.when("len(prices)", {"findings": [said, claim()]})
@@ -121,18 +112,15 @@ async def test_what_a_known_fix_beside_it_mends_is_fixed(story_with_model: Story
     repository, alice, _ = await at_level(story, 1)
     pull, _ = await open_pull_request(story, repository, alice, {"app.py": UNUSED, "billing/pay.py": PAY})
     model.when(ASKED, ONE_LINE, {**FIXED, "gone": list[JsonValue](story.finding_names(pull, "second loop"))})
-    await alice.comment(pull, "/forge fix all")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, "/forge fix all"))
     assert hear(story, pull).startswith("SHA is on `feature`. Of 3 findings: 3 fixed. ")
     story.pass_over(pull)
 
 
-async def test_a_model_that_does_not_answer_leaves_what_is_known(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_a_model_that_does_not_answer_leaves_what_is_known(story: Story, model: ScriptedModel) -> None:
     repository, pull = await _open(story, model)
     model.when(ASKED, Fails(400))
-    await story.github.user("alice").comment(pull, "/forge fix all")
-    await settle_looks(story)
+    await after_looks(story, story.github.user("alice").comment(pull, "/forge fix all"))
     assert read(repository, pull.head_sha, "app.py") == APP
     assert read(repository, pull.head_sha, "billing/pay.py") == PAY
     said = hear(story, pull)
@@ -143,8 +131,7 @@ async def test_a_model_that_does_not_answer_leaves_what_is_known(story_with_mode
     story.pass_over(pull)
 
 
-async def test_what_may_not_be_fixed_is_named_with_its_reason(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_what_may_not_be_fixed_is_named_with_its_reason(story: Story, model: ScriptedModel) -> None:
     find_division(model)
     settings = "paths: {protected: [infra/**]}\nreview: {never_send: [private/**]}\n"
     repository, alice, _ = await at_level(story, 1, settings)
@@ -157,8 +144,7 @@ async def test_what_may_not_be_fixed_is_named_with_its_reason(story_with_model: 
     }
     pull, _ = await open_pull_request(story, repository, alice, files)
     model.when(ASKED, {"summary": "Ask @team: 0 or an error?", "is_done": True})
-    await alice.comment(pull, "/forge fix all")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, "/forge fix all"))
     assert hear(story, pull) == snapshot("""\
 SHA is on `feature`. Of 6 findings: 2 fixed, 4 left. Ask `@team`: 0 or an error? Tests: No tests found.
 
@@ -182,8 +168,7 @@ async def test_fixes_that_break_the_file_together_are_not_all_made(story: Story)
     repository, alice, _ = await at_level(story, 1)
     lazy = "def load():\n    if True:\n        import re\n        import sys\n"
     pull, _ = await open_pull_request(story, repository, alice, {"lazy.py": lazy})
-    await alice.comment(pull, "/forge fix all")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, "/forge fix all"))
     assert read(repository, pull.head_sha, "lazy.py") == lazy.replace("        import re\n", "")
     assert "together with the other fixes the file could not be parsed" in hear(story, pull)
     story.pass_over(pull)
@@ -192,13 +177,11 @@ async def test_fixes_that_break_the_file_together_are_not_all_made(story: Story)
 async def test_where_nothing_is_open_or_can_be_fixed_nothing_is_done(story: Story) -> None:
     repository, alice, _ = await at_level(story, 1)
     clean, _ = await open_pull_request(story, repository, alice, {"README.md": "# Store\n"})
-    await alice.comment(clean, "/forge fix all")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(clean, "/forge fix all"))
     assert "has no open finding, so there is nothing to fix." in hear(story, clean)
 
     broken, head = await open_pull_request(story, repository, alice, {"app.py": APP.replace("os.name", "x")}, "two")
-    await alice.comment(broken, "/forge fix all")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(broken, "/forge fix all"))
     said = hear(story, broken)
     assert said.startswith("Of 2 findings: 2 left.")
     assert said.count("left, because no model can write a fix.") == 2
@@ -209,12 +192,10 @@ async def test_code_that_no_model_may_see_is_fixed_by_linters_alone(story: Story
     """What that made can be taken back, too."""
     repository, alice, _ = await at_level(story, 1, "review: {model: never}\n")
     pull, _ = await open_pull_request(story, repository, alice, {"app.py": UNUSED})
-    await alice.comment(pull, "/forge fix all")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, "/forge fix all"))
     assert read(repository, pull.head_sha, "app.py") == APP
     name = story.answers(pull)[-1].body.partition("`/forge rollback ")[2].partition("`")[0]
-    await alice.comment(pull, f"/forge rollback {name}")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, f"/forge rollback {name}"))
     assert read(repository, pull.head_sha, "app.py") == UNUSED
     story.pass_over(pull)
 
@@ -223,8 +204,7 @@ async def test_in_a_locked_conversation_the_commit_says_it(story: Story) -> None
     repository, alice, carol = await at_level(story, 1)
     pull, _ = await open_pull_request(story, repository, alice, {"app.py": UNUSED})
     await carol.lock(pull)
-    await alice.comment(pull, "/forge fix all")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, "/forge fix all"))
     assert story.answers(pull) == []
     assert read(repository, pull.head_sha, "app.py") == APP
     story.pass_over(pull)
@@ -240,8 +220,7 @@ async def test_no_fix_is_forced_on_a_push_that_is_not_reviewed_yet(story: Story)
     pushed = {"app.py": f"{UNUSED}\n\nprint(sys.path)\n", "more.py": APP, "third.py": UNUSED.replace("sys", "re")}
     head = await alice.push(repository, "feature", pushed)
     hooks.url = there
-    await alice.comment(pull, "/forge fix all")
-    await settle_looks(story)
+    await after_looks(story, alice.comment(pull, "/forge fix all"))
     assert pull.head_sha == head
     assert hear(story, pull) == snapshot("""\
 Of 3 findings: 1 done already, 2 left.

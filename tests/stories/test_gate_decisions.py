@@ -35,8 +35,7 @@ async def test_a_button_approves(story: Story) -> None:
 async def test_a_button_shows_and_another_rejects(story: Story) -> None:
     scene = await open_scene(story)
     await scene.press(scene.alice, "view", "protected_paths")
-    await story.github.user("carol").rerequest(scene.gate("protected_paths"))
-    await story.settle()
+    await story.after(story.github.user("carol").rerequest(scene.gate("protected_paths")))
     check = scene.gate("protected_paths")
     assert check.conclusion == "action_required"
     assert "Viewed on" in (check.summary or "")
@@ -68,8 +67,7 @@ async def test_a_rejection_has_a_reason(story: Story) -> None:
     assert "The run ends here." in answer
     assert scene.conclusion == "failure"
     assert "we deploy from another pipeline" in scene.summary
-    run = await scene.run()
-    assert (run.state, run.reason) == ("failed", "gate_rejected")
+    assert await story.outcome() == ("failed", "gate_rejected")
     [question] = story.questions(scene.pull)
     assert "we deploy from another pipeline" in question.body
     assert "starts a new one" in question.body
@@ -140,8 +138,7 @@ async def test_a_critical_security_finding_stops_at_its_gate(story: Story) -> No
 async def test_a_decision_is_told_in_words_where_the_question_is_gone(story: Story) -> None:
     scene = await open_scene(story)
     [question] = story.questions(scene.pull)
-    await scene.carol.delete_comment(question)
-    await story.settle()
+    await story.after(scene.carol.delete_comment(question))
     answer = await scene.comment(scene.carol, "/forge approve")
     assert answer.startswith("`protected_paths` (G-")
     assert "is approved. The run continues." in answer
@@ -205,8 +202,7 @@ async def test_what_blocks_puts_a_question_off_and_says_so(story: Story) -> None
 async def test_stopped_while_it_waits(story: Story, how: str) -> None:
     scene = await open_scene(story)
     if how == "close":
-        await scene.alice.close(scene.pull)
-        await story.settle()
+        await story.after(scene.alice.close(scene.pull))
     else:
         await scene.comment(scene.add_user("root", "admin"), f"/forge {how}")
     run = await scene.run()

@@ -18,14 +18,11 @@ OVER = "protected_paths: Expired: nobody answered in {}"
 async def test_the_time_runs_out_and_the_named_people_are_told_once(story: Story) -> None:
     scene = await open_scene(story, configuration=NAMED)
     assert story.gates(scene.pull) == ["protected_paths"]
-    story.clock.move(hours=2, minutes=59)
-    await story.settle()
+    await story.wait(hours=2, minutes=59)
     assert story.gates(scene.pull) == ["protected_paths"]
-    story.clock.move(minutes=2)
-    await story.settle()
+    await story.wait(minutes=2)
 
-    run = await scene.run()
-    assert (run.state, run.reason) == ("failed", "gate_timeout")
+    assert await story.outcome() == ("failed", "gate_timeout")
     assert story.gate_outcomes(scene.pull) == [OVER.format("3 hours")]
     gate = scene.gate("protected_paths")
     assert (gate.conclusion, gate.actions) == ("action_required", [])
@@ -38,8 +35,7 @@ async def test_the_time_runs_out_and_the_named_people_are_told_once(story: Story
     assert len(await scene.events(EventType.gate_expired)) == 1
     assert len(await scene.events(EventType.gate_escalated)) == 1
 
-    story.clock.move(days=3)
-    await story.settle()
+    await story.wait(days=3)
     assert len(story.answers(scene.pull)) == 1
     assert "Expired: nobody answered in 3 hours" in await scene.comment(scene.carol, "/forge approve protected_paths")
     await scene.comment(scene.alice, "/forge review full")
@@ -56,8 +52,7 @@ async def test_the_time_runs_out_and_the_named_people_are_told_once(story: Story
 
 async def test_without_a_name_nobody_is_mentioned(story: Story) -> None:
     scene = await open_scene(story)
-    story.clock.move(hours=25)
-    await story.settle()
+    await story.wait(hours=25)
     assert story.gate_outcomes(scene.pull) == [OVER.format("1 day")]
     assert story.answers(scene.pull) == []
     assert scene.conclusion == "action_required"
@@ -69,12 +64,10 @@ async def test_an_approval_that_was_written_in_time_and_heard_too_late(story: St
     story.clock.move(hours=23)
     story.github.hold_deliveries()
     await scene.carol.comment(scene.pull, "/forge approve protected_paths")
-    story.clock.move(hours=2)
-    await story.settle()
+    await story.wait(hours=2)
     story.github.release_deliveries()
     await story.settle()
-    [answer] = story.answers(scene.pull)
-    assert bodies([answer]) == snapshot(
+    assert bodies(story.answers(scene.pull)) == snapshot(
         [
             "`protected_paths` (G-ID) is over on TIME. Expired: nobody answered in 1 day. Say `/forge review full` to ask again."
         ]
@@ -89,11 +82,9 @@ async def test_two_gates_of_which_one_runs_out(story: Story) -> None:
         story, {".github/workflows/ci.yml": "a: b\n", "auth/session.py": "VALUE = 1\n" * 20}, f"{NAMED}  {LOOK}"
     )
     assert story.gates(scene.pull) == ["protected_paths", "look"]
-    story.clock.move(hours=4)
-    await story.settle()
+    await story.wait(hours=4)
     assert OVER.format("3 hours") in story.gate_outcomes(scene.pull)
     assert len(story.gate_outcomes(scene.pull)) == 2
     assert scene.gate("look").conclusion == "cancelled"
-    run = await scene.run()
-    assert (run.state, run.reason) == ("failed", "gate_timeout")
+    assert await story.outcome() == ("failed", "gate_timeout")
     assert len(story.answers(scene.pull)) == 1

@@ -1,50 +1,41 @@
 """People are asked, answer, and the run goes on; nobody's silence and no mistake ever does."""
 
 import asyncio
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
 
-from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
-from tests.databases import create_database
-from tests.stories.driver import open_story
+from tests.stories.driver import Story
 from tests.stories.gate_scenes import open_scene
 from tests.world.issues import SHOP as ISSUE_SHOP
-
-
-async def wait_until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not holds():  # noqa: ASYNC110  # it is a process of its own
-            await asyncio.sleep(0.05)
+from tests.world.waiting import until
 
 
 @pytest.mark.parametrize(
     ("said", "shown"), [("approve", "Approved by carol; goes on"), ("reject no", "Rejected by carol; ends")]
 )
+@pytest.mark.own_forge(concurrent_runs=1)
 async def test_the_check_says_at_once_what_was_decided_while_another_run_has_the_only_place(
-    tmp_path: Path, model: ScriptedModel, said: str, shown: str
+    story: Story, model: ScriptedModel, said: str, shown: str
 ) -> None:
-    url, is_shown = create_database("sqlite", tmp_path), asyncio.Event()
+    is_shown = asyncio.Event()
 
     async def plan(_content: str) -> dict[str, JsonValue]:
         await is_shown.wait()
         return {"plan": None, "questions": ["Which?"]}
 
-    async with open_story(url, tmp_path, models=Models.only(model.language_model), concurrent_runs=1) as story:
-        scene = await open_scene(story, configuration="review: {model: never}\n", there=ISSUE_SHOP)
-        model.when("whole cart", plan)
-        issue = await scene.alice.open_issue(scene.repository, "Discounts", "On the whole cart.")
-        await scene.alice.comment(issue, "/forge plan")
-        await wait_until(lambda: bool(model.calls))
-        assert scene.conclusion == "action_required"
-        story.clock.move(seconds=2)  # GitHub cuts the moment of writing to the second
-        await scene.carol.comment(scene.pull, f"/forge {said}")
-        await wait_until(lambda: story.check(scene.repository, scene.head).title == shown)
-        is_shown.set()
-        await story.settle()
-        assert scene.conclusion == ("success" if said == "approve" else "failure")
-        story.pass_over(scene.pull)
-        story.pass_over(issue)
+    scene = await open_scene(story, configuration="review: {model: never}\n", there=ISSUE_SHOP)
+    model.when("whole cart", plan)
+    issue = await scene.alice.open_issue(scene.repository, "Discounts", "On the whole cart.")
+    await scene.alice.comment(issue, "/forge plan")
+    await until(lambda: bool(model.calls))
+    assert scene.conclusion == "action_required"
+    story.clock.move(seconds=2)  # GitHub cuts the moment of writing to the second
+    await scene.carol.comment(scene.pull, f"/forge {said}")
+    await until(lambda: story.check(scene.repository, scene.head).title == shown)
+    is_shown.set()
+    await story.settle()
+    assert scene.conclusion == ("success" if said == "approve" else "failure")
+    story.pass_over(scene.pull)
+    story.pass_over(issue)

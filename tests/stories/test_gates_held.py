@@ -17,11 +17,8 @@ async def _open_pull_request(
 ) -> tuple[Repository, User, PullRequest, str]:
     base = {"README.md": "# Shop\n", CI: WORKFLOW, **({".github/forge.yml": configuration} if configuration else {})}
     repository, alice = story.repository(base)
-    dave = story.github.user("dave")
-    story.github.grant(repository, dave, "write")
-    head = await alice.push(repository, "feature", dict(files), base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    dave = story.member(repository, "dave", "write")
+    pull, head = await story.propose(repository, alice, dict(files))
     return repository, dave, pull, head
 
 
@@ -33,18 +30,15 @@ async def test_what_was_asked_in_vain_is_asked_again(story: Story) -> None:
     for verb in ("dismiss", "undismiss", "dismiss"):
         story.clock.move(seconds=2)
         why = " fine here" if verb == "dismiss" else ""
-        await dave.comment(pull, "\n".join(f"/forge {verb} {name}{why}" for name in names))
-        await story.settle()
+        await story.after(dave.comment(pull, "\n".join(f"/forge {verb} {name}{why}" for name in names)))
         story.pass_over(pull)
     assert story.check(repository, head).conclusion == "action_required"
     assert story.gates(pull) == ["protected_paths"]
     [run] = await story.runs()
     assert (run.state, run.reason) == ("waiting", "gate")
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
+    carol = story.member(repository, "carol", "maintain")
     story.clock.move(seconds=2)
-    await carol.comment(pull, "/forge approve")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge approve"))
     assert "protected_paths: Approved by carol" in story.gate_outcomes(pull)
     assert story.check(repository, head).conclusion == "success"
 
@@ -54,8 +48,7 @@ async def _open_two_branches(story: Story, base: str) -> tuple[Repository, User,
     repository, _, pull, first = await _open_pull_request(story, {CI: BOTH[CI]})
     alice = story.github.user("alice")
     await alice.reset_branch(repository, base, first)
-    head = await alice.push(repository, "feature", {"note.md": "A note.\n"})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"note.md": "A note.\n"}))
     assert story.gates(pull) == ["protected_paths"]
     return repository, alice, pull, head
 
@@ -63,8 +56,7 @@ async def _open_two_branches(story: Story, base: str) -> tuple[Repository, User,
 async def test_another_pull_request_of_this_head_approves_nothing(story: Story) -> None:
     """It is said under another name than the one that the default branch requires."""
     repository, alice, _, head = await _open_two_branches(story, "elsewhere")
-    await alice.open_pull_request(repository, "feature", base="elsewhere")
-    await story.settle()
+    await story.after(alice.open_pull_request(repository, "feature", base="elsewhere"))
     assert story.check(repository, head, "elsewhere").conclusion == "success"
     assert story.check(repository, head).conclusion == "action_required"
 
@@ -74,14 +66,11 @@ async def test_another_pull_request_of_this_head_into_a_branch_that_requires_the
     """There it is said under the same name, so what holds one back holds the other back, too."""
     repository, alice, pull, head = await _open_two_branches(story, "release")
     story.github.protect(repository, "release", [review_texts.CHECK_NAME])
-    other = await alice.open_pull_request(repository, "feature", base="release")
-    await story.settle()
+    other = await story.after(alice.open_pull_request(repository, "feature", base="release"))
     assert story.gates(other) == ["human_review"]  # release has changes of its own
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
+    carol = story.member(repository, "carol", "maintain")
     story.clock.move(seconds=2)
-    await carol.comment(other, "/forge approve")
-    await story.settle()
+    await story.after(carol.comment(other, "/forge approve"))
     story.pass_over(other)
     assert story.check(repository, head).conclusion == "action_required"
     assert f"#{pull.number}" in (story.check(repository, head).summary or "")
@@ -101,8 +90,7 @@ async def test_a_critical_security_finding_is_not_dismissed_below_its_gate(story
     [comment] = story.comments(pull)
     name = comment.body.split("<sub>")[1].split(" ")[0]
     story.clock.move(seconds=2)
-    await dave.comment(pull, f"/forge dismiss {name} fine here")
-    await story.settle()
+    await story.after(dave.comment(pull, f"/forge dismiss {name} fine here"))
     assert "needs the role maintain" in story.answers(pull)[-1].body
     assert story.gates(pull) == ["security_findings"]
     assert story.check(repository, head).conclusion == "failure"

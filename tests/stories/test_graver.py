@@ -16,9 +16,7 @@ TAINTED = CALM.replace("cmd = TARGET", "cmd = flask.request.args['x']")
 async def test_an_old_warning_hides_no_new_error(story: Story) -> None:
     """The line is as it was: what it is given has changed."""
     repository, alice = story.repository({"shop/build.py": CALM, "tests/test_x.py": ""})
-    head = await alice.push(repository, "feature", {"shop/build.py": TAINTED}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"shop/build.py": TAINTED})
     assert story.check(repository, head).conclusion == "failure"
     assert any("shell" in each.body for each in story.comments(pull))
 
@@ -26,34 +24,25 @@ async def test_an_old_warning_hides_no_new_error(story: Story) -> None:
 async def test_who_dismissed_a_warning_said_nothing_of_an_error(story: Story) -> None:
     """Said once more, of the error, it holds."""
     repository, alice = story.repository({"app.py": "x = 1\n"})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
-    await alice.push(repository, "feature", {"shop/build.py": CALM}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    carol = story.member(repository, "carol", "maintain")
+    pull, _ = await story.propose(repository, alice, {"shop/build.py": CALM})
     [comment] = [each for each in story.comments(pull) if "shell" in each.body]
-    await carol.reply(comment, "/forge dismiss the target is a constant")
-    await story.settle()
-    head = await alice.push(repository, "feature", {"shop/build.py": TAINTED})
-    await story.settle()
+    await story.after(carol.reply(comment, "/forge dismiss the target is a constant"))
+    head = await story.after(alice.push(repository, "feature", {"shop/build.py": TAINTED}))
     assert story.check(repository, head).conclusion == "failure"
-    await carol.reply(comment, "/forge dismiss the server is ours alone")
-    await story.settle()
+    await story.after(carol.reply(comment, "/forge dismiss the server is ours alone"))
     assert story.check(repository, head).conclusion != "failure"
     story.pass_over(pull)
 
 
 @pytest.mark.parametrize("unshown", ["block", "warn"])
 async def test_an_error_is_said_on_lines_that_a_push_does_not_reach(
-    story_with_model: Story, model: ScriptedModel, unshown: str
+    story: Story, model: ScriptedModel, unshown: str
 ) -> None:
     """Also where the repository wants it to be a warning because no test shows it."""
-    story = story_with_model
     settings = {".github/forge.yml": f"review: {{unshown: {unshown}}}\n"}
     repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": "", **settings})
-    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"billing/pay.py": PAY}, title="Add totals")
     model.when("VALUE_7 = 70", {"findings": [claim()]})
     model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": DIVISION}]})
     await alice.push(repository, "feature", {"billing/pay.py": PAY.replace("VALUE_7 = 7\n", "VALUE_7 = 70\n")})

@@ -16,8 +16,8 @@ from simulator.state import PullRequest, Repository
 from tests.clock import MovableClock
 from tests.databases import Backend, create_database, drop_database
 from tests.stories.driver import SECRET, Story, run_forge
+from tests.stories.gate_scenes import WORKFLOW
 from tests.threats.meanwhile import act_after_write
-from tests.world.gates import WORKFLOW
 from tests.world.model_findings import PAY, SHOP, find_division
 
 
@@ -28,62 +28,56 @@ def count_writes(story: Story) -> int:
 
 async def _open_pull_request(story: Story) -> tuple[Repository, PullRequest, str]:
     repository, alice = story.repository(SHOP)
-    head = await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"billing/pay.py": PAY}, title="Add totals")
     return repository, pull, head
 
 
-async def test_nothing_is_written_or_asked_until_it_is_resumed(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_nothing_is_written_or_asked_until_it_is_resumed(story: Story, model: ScriptedModel) -> None:
     find_division(model)
-    await intervention.halt(story_with_model.forge.settings, "prices look wrong")
-    before = count_writes(story_with_model)
-    repository, pull, head = await _open_pull_request(story_with_model)
-    assert (count_writes(story_with_model), model.calls) == (before, [])
-    [run] = await story_with_model.runs()
+    await intervention.halt(story.forge.settings, "prices look wrong")
+    before = count_writes(story)
+    repository, pull, head = await _open_pull_request(story)
+    assert (count_writes(story), model.calls) == (before, [])
+    [run] = await story.runs()
     assert (run.state, run.reason) == ("waiting", "halted")
-    story_with_model.clock.move(hours=30)  # longer than the longest wait: it looks, and waits again
-    await story_with_model.settle()
-    assert (count_writes(story_with_model), model.calls) == (before, [])
+    story.clock.move(hours=30)  # longer than the longest wait: it looks, and waits again
+    await story.settle()
+    assert (count_writes(story), model.calls) == (before, [])
 
-    await intervention.resume(story_with_model.forge.settings)
-    await story_with_model.settle()
-    assert story_with_model.check(repository, head).conclusion == "failure"
-    assert len(story_with_model.comments(pull)) == 1
+    await intervention.resume(story.forge.settings)
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert len(story.comments(pull)) == 1
     assert len(model.calls) == 2
 
 
-async def test_a_run_at_work_stops_before_its_next_write(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_run_at_work_stops_before_its_next_write(story: Story, model: ScriptedModel) -> None:
     find_division(model)
 
     async def stop() -> None:
-        await intervention.halt(story_with_model.forge.settings, "")
+        await intervention.halt(story.forge.settings, "")
 
-    act_after_write(story_with_model, stop, said="in_progress")
-    repository, pull, head = await _open_pull_request(story_with_model)
+    act_after_write(story, stop, said="in_progress")
+    repository, pull, head = await _open_pull_request(story)
     assert model.calls == []
-    assert story_with_model.check(repository, head).status == "in_progress"
+    assert story.check(repository, head).status == "in_progress"
 
-    await intervention.resume(story_with_model.forge.settings)
-    await story_with_model.settle()
-    assert story_with_model.check(repository, head).conclusion == "failure"
-    assert len(story_with_model.comments(pull)) == 1
+    await intervention.resume(story.forge.settings)
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert len(story.comments(pull)) == 1
 
 
 async def test_a_decision_counts_while_forge_is_halted(story: Story) -> None:
     repository, alice = story.repository({"README.md": "# Shop\n", ".github/workflows/ci.yml": WORKFLOW})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
+    carol = story.member(repository, "carol", "maintain")
     changed = WORKFLOW.replace("make", "make test")
-    head = await alice.push(repository, "feature", {".github/workflows/ci.yml": changed}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {".github/workflows/ci.yml": changed})
 
     await intervention.halt(story.forge.settings, "lunch")
     story.clock.move(seconds=5)
     before = count_writes(story)
-    await carol.comment(pull, "/forge approve")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge approve"))
     story.clock.move(hours=25)  # the gate's own time is over: it was answered before
     await story.settle()
     assert count_writes(story) == before
@@ -102,9 +96,7 @@ async def test_a_halt_outlives_the_process(backend: Backend, tmp_path: Path) -> 
         async with run_forge(github, clock, url, tmp_path, models=none) as story:
             await intervention.halt(story.forge.settings, "")
             repository, alice = story.repository({"app.py": "print()\n"})
-            head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
-            await alice.open_pull_request(repository, "feature")
-            await story.settle()
+            _, head = await story.propose(repository, alice, {"app.py": "print(1)\n"})
         async with run_forge(github, clock, url, tmp_path, models=none) as story:
             await story.settle()
             assert github.check_runs(repository, head) == []

@@ -37,28 +37,25 @@ async def _propose(story: Story, settings: str = "") -> tuple[PullRequest, User,
     """A pull request of alice; carol maintains."""
     configured = {".github/forge.yml": settings} if settings else {}
     repository, alice = story.repository({"shop.py": CODE, "test_shop.py": TEST, **configured})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
-    await alice.push(repository, "work", {"shop.py": HIDDEN}, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
-    await story.settle()
+    carol = story.member(repository, "carol", "maintain")
+    pull, _ = await story.propose(repository, alice, {"shop.py": HIDDEN}, "work", title="Tidy up")
     return pull, alice, carol
 
 
 @pytest.mark.parametrize("verdict", ["proven", "unsure"])
-async def test_a_claim_is_a_remark(story_with_model: Story, model: ScriptedModel, verdict: Verdict) -> None:
+async def test_a_claim_is_a_remark(story: Story, model: ScriptedModel, verdict: Verdict) -> None:
     """However sure the model is, it blocks nothing and asks nobody: no test fails."""
     claim_hidden_failure(model, verdict)
-    pull, _, _ = await _propose(story_with_model)
-    assert story_with_model.gates(pull) == []
-    [comment] = story_with_model.comments(pull)
+    pull, _, _ = await _propose(story)
+    assert story.gates(pull) == []
+    [comment] = story.comments(pull)
     assert "fewer than three" in comment.body
     assert comment.body.startswith("🟡 **Warning**")
-    [check] = story_with_model.github.check_runs(pull.repository, pull.head_sha, "Forge / review")
+    [check] = story.github.check_runs(pull.repository, pull.head_sha, "Forge / review")
     assert check.conclusion == "success"
 
 
-async def test_nobody_hears_of_what_is_switched_off(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_nobody_hears_of_what_is_switched_off(story: Story, model: ScriptedModel) -> None:
     claim_hidden_failure(model, "proven")
-    pull, _, _ = await _propose(story_with_model, "avoidance: {failure_hidden: off}\n")
-    assert (story_with_model.gates(pull), story_with_model.comments(pull)) == ([], [])
+    pull, _, _ = await _propose(story, "avoidance: {failure_hidden: off}\n")
+    assert (story.gates(pull), story.comments(pull)) == ([], [])

@@ -1,14 +1,11 @@
 """Forge's own agent in interactive mode: its commands run in a shadow, and what they change is taken or refused."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel, Uses
-from tests.databases import create_database
-from tests.stories.driver import Story, open_story
+from tests.stories.driver import Story
 from tests.world import command_line_agent
 from tests.world.cart import DIFF
 from tests.world.issues import DONE, TASK, TEST, IssueScene, get_pull_request, open_issue, patches, plan
@@ -64,11 +61,11 @@ def last_told(model: ScriptedModel) -> str:
     return [call.content for call in model.calls if TASK in call.content][-1]
 
 
-async def test_what_a_command_makes_becomes_part_of_the_change(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_a_command_makes_becomes_part_of_the_change(story: Story, model: ScriptedModel) -> None:
     again = "python3 -c \"print(open('shop/cart.py').read()); open('shop/made.py', 'a').write('X = 1\\n')\""
     model.when(TASK, runs(MADE), CART, runs(again), DONE)
-    asked = await run_issue(story_with_model, model)
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    asked = await run_issue(story, model)
+    assert await get_outcome(story) == ("completed", "proposed")
     assert list_changed(asked) == ["shop/cart.py", "shop/made.py", "tests/test_cart.py"]
     told = last_told(model)
     assert "It changed these files of your draft:\n- shop/made.py: new, 1 line" in told
@@ -79,13 +76,13 @@ async def test_what_a_command_makes_becomes_part_of_the_change(story_with_model:
     assert "without commands" not in get_body(asked)
 
 
-async def test_what_may_not_be_changed_is_refused_as_a_whole(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_may_not_be_changed_is_refused_as_a_whole(story: Story, model: ScriptedModel) -> None:
     """Nothing of it is in the draft, nor where the next command runs."""
     both = "open('shop/half.py', 'w').write('A = 1'); open('.github/workflows/ci.yml', 'w').write('on: push')"
     write = f"python3 -c \"import os; os.makedirs('.github/workflows'); {both}\""
     look = "python3 -c \"import os; print(os.listdir('shop'), os.listdir('.github'))\""
     model.when(TASK, CART, runs(write), runs(look), runs("ln -s /etc/passwd shop/link"), runs(look), DONE)
-    asked = await run_issue(story_with_model, model)
+    asked = await run_issue(story, model)
     assert list_changed(asked) == CHANGED
     told = last_told(model)
     assert "Nothing of what it changed was taken, and your draft is as it was before:" in told
@@ -95,11 +92,11 @@ async def test_what_may_not_be_changed_is_refused_as_a_whole(story_with_model: S
     assert [sorted(re.findall("'([a-z.]+)'", line.split("] [")[0])) for line in seen] == [["cart.py", "secret.env"]] * 2
 
 
-async def test_only_what_is_allowed_runs(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_only_what_is_allowed_runs(story: Story, model: ScriptedModel) -> None:
     own = CONFIGURATION + "commands: {lint: \"sh -c 'echo fine > shop/lint.txt; exit 3'\"}\n"
     line = "sh -c 'echo fine > shop/lint.txt; exit 3'"
     model.when(TASK, CART, runs("rm -rf shop"), runs("python3 -c 1 '"), runs(line), DONE)
-    asked = await run_issue(story_with_model, model, **{".github/forge.yml": own})
+    asked = await run_issue(story, model, **{".github/forge.yml": own})
     told = last_told(model)
     assert "`rm -rf shop` is not allowed, and nothing was run. Allowed are" in told
     assert "`python3 *`, `ln *`" in told
@@ -108,21 +105,19 @@ async def test_only_what_is_allowed_runs(story_with_model: Story, model: Scripte
     assert "shop/lint.txt" in list_changed(asked)
 
 
-async def test_what_the_set_up_leaves_is_not_the_commands_doing(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_the_set_up_leaves_is_not_the_commands_doing(story: Story, model: ScriptedModel) -> None:
     setup = CONFIGURATION + "commands: {setup: \"sh -c 'echo 1 > shop/made.txt && echo A=1 >> shop/cart.py'\"}\n"
     model.when(TASK, CART, runs("python3 -c 1", MADE), DONE)
-    asked = await run_issue(story_with_model, model, **{".github/forge.yml": setup})
+    asked = await run_issue(story, model, **{".github/forge.yml": setup})
     assert "It changed no file of your draft." in last_told(model)
     assert list_changed(asked) == ["shop/cart.py", "shop/made.py", "tests/test_cart.py"]
     assert "A=1" not in read(asked, "shop/cart.py")
 
 
-async def test_what_commands_print_is_not_shown_where_files_must_not_leave(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_what_commands_print_is_not_shown_where_files_must_not_leave(story: Story, model: ScriptedModel) -> None:
     configuration = CONFIGURATION + "review: {never_send: ['**/*.env']}\n"
     model.when(TASK, CART, runs("python3 -c \"import os; print('seen', os.listdir('shop'))\""), DONE)
-    asked = await run_issue(story_with_model, model, **{".github/forge.yml": configuration})
+    asked = await run_issue(story, model, **{".github/forge.yml": configuration})
     told = last_told(model)
     assert "It ended with exit status 0.\nIt changed no file of your draft." in told
     assert "[what it prints is not shown" in told
@@ -131,81 +126,69 @@ async def test_what_commands_print_is_not_shown_where_files_must_not_leave(
 
 
 @pytest.mark.parametrize("configured", ["own", "external"])
-async def test_a_run_may_be_deterministic_all_the_same(
-    configured: str, story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_a_run_may_be_deterministic_all_the_same(configured: str, story: Story, model: ScriptedModel) -> None:
     """Also with an agent of another make: Forge's own one works, without commands."""
     files = command_line_agent.FILES if configured == "external" else {}
     model.when(TASK, runs(MADE), CART, DONE)
-    asked = await run_issue(story_with_model, model, "/forge run deterministic", **files)
+    asked = await run_issue(story, model, "/forge run deterministic", **files)
     assert "There is no tool 'run_command'." in last_told(model)
     assert list_changed(asked) == CHANGED
     assert await get_mode(asked) == "deterministic"
 
 
-async def test_who_retries_keeps_the_mode(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_who_retries_keeps_the_mode(story: Story, model: ScriptedModel) -> None:
     commands = CONFIGURATION.replace("interactive", "deterministic")
     undone = {**DONE, "is_done": False, "not_done": "All of it."}
     model.when(TASK, undone, CART, runs(MADE), DONE)
-    asked = await run_issue(story_with_model, model, "/forge run Interactive", **{".github/forge.yml": commands})
+    asked = await run_issue(story, model, "/forge run Interactive", **{".github/forge.yml": commands})
     await asked.comment(asked.alice, "/forge cancel")
     await asked.comment(asked.alice, "/forge retry")
     assert "shop/made.py" in list_changed(asked)
     assert await get_mode(asked) == "interactive"
 
 
-async def test_a_command_is_not_run_again(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_command_is_not_run_again(story: Story, model: ScriptedModel) -> None:
     """A limit stops the agent after it; the execution behind the gate has what it made, to the letter."""
     few = CONFIGURATION + "guards: {max_iterations: 3}\n"
     model.when(TASK, CART, runs(MADE), runs("python3 -c 1"), runs("python3 -c 2"), DONE)
-    asked = await run_issue(story_with_model, model, **{".github/forge.yml": few})
-    assert story_with_model.gates(asked.issue) == ["guard"]
+    asked = await run_issue(story, model, **{".github/forge.yml": few})
+    assert story.gates(asked.issue) == ["guard"]
     await asked.comment(asked.alice, "/forge continue 20it")
     assert "shop/made.py" in list_changed(asked)
     assert read(asked, "shop/made.py").strip() in last_told(model)
 
 
-async def test_where_commands_cannot_run_the_agent_goes_on_without(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_where_commands_cannot_run_the_agent_goes_on_without(story: Story, model: ScriptedModel) -> None:
     """The set-up leaves more than can be read back."""
     fill = "import sys\nfor name in range(80):\n    open(f'{name}.txt', 'w').write('a' * 900_000)\n"
     setup = CONFIGURATION + "commands: {setup: python3 tools/fill.py}\n"
     model.when(TASK, runs(MADE), runs(MADE), CART, DONE)
-    asked = await run_issue(story_with_model, model, **{".github/forge.yml": setup, "tools/fill.py": fill})
+    asked = await run_issue(story, model, **{".github/forge.yml": setup, "tools/fill.py": fill})
     assert last_told(model).count("Commands cannot be run here: After `commands.setup` there is more") == 2
     assert list_changed(asked) == CHANGED
     assert "Commands could not be run for this in interactive mode; the agent worked without them." in get_body(asked)
 
 
-async def test_without_a_command_that_is_allowed_the_pull_request_says_so(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_without_a_command_that_is_allowed_the_pull_request_says_so(story: Story, model: ScriptedModel) -> None:
     model.when(TASK, CART, DONE)
     configuration = "execution: {mode: interactive}\n"
-    asked = await run_issue(story_with_model, model, **{".github/forge.yml": configuration})
+    asked = await run_issue(story, model, **{".github/forge.yml": configuration})
     assert list_changed(asked) == CHANGED
     assert "Interactive mode needs `execution.commands`; the agent worked without commands." in get_body(asked)
 
 
-async def test_commands_run_at_sandbox_level_2_too(tmp_path: Path) -> None:
-    model = ScriptedModel()
+@pytest.mark.own_forge(sandbox="landlock")
+async def test_commands_run_at_sandbox_level_2_too(story: Story, model: ScriptedModel) -> None:
     model.when(TASK, CART, runs(MADE), DONE)
-    url = create_database("sqlite", tmp_path)
-    async with open_story(url, tmp_path, models=Models.only(model.language_model), sandbox="landlock") as story:
-        asked = await run_issue(story, model)
-        assert list_changed(asked) == ["shop/cart.py", "shop/made.py", "tests/test_cart.py"]
+    asked = await run_issue(story, model)
+    assert list_changed(asked) == ["shop/cart.py", "shop/made.py", "tests/test_cart.py"]
 
 
-async def test_without_a_sandbox_for_commands_the_pull_request_says_so(tmp_path: Path) -> None:
+@pytest.mark.own_forge(sandbox="none")
+async def test_without_a_sandbox_for_commands_the_pull_request_says_so(story: Story, model: ScriptedModel) -> None:
     """Its tests cannot run there either: somebody lets it go on without them."""
-    model = ScriptedModel()
     model.when(TASK, CART, runs(MADE), DONE)
-    url = create_database("sqlite", tmp_path)
-    async with open_story(url, tmp_path, models=Models.only(model.language_model), sandbox="none") as story:
-        asked = await run_issue(story, model)
-        await asked.comment(asked.alice, "/forge approve help_needed")
-        assert list_changed(asked) == CHANGED
-        assert "Interactive mode needs sandbox level 2; at level 1 the agent worked without commands." in get_body(
-            asked
-        )
+    asked = await run_issue(story, model)
+    await asked.comment(asked.alice, "/forge approve help_needed")
+    assert list_changed(asked) == CHANGED
+    assert "Interactive mode needs sandbox level 2; at level 1 the agent worked without commands." in get_body(asked)

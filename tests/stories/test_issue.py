@@ -16,9 +16,9 @@ UNDONE = {**DONE, "is_done": False, "not_done": "The receipt is printed elsewher
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_from_an_issue_to_a_pull_request(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
+async def test_from_an_issue_to_a_pull_request(mode: str, story: Story, model: ScriptedModel) -> None:
     """It closes the issue, has a commit for the task, and is a draft until it was reviewed like any other."""
-    asked = await open_issue(story_with_model, **MODES[mode])
+    asked = await open_issue(story, **MODES[mode])
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
@@ -32,42 +32,36 @@ async def test_from_an_issue_to_a_pull_request(mode: str, story_with_model: Stor
     assert commit.message.startswith("Take a discount off the total\n")
     assert "Forge-Task: T1" in commit.message
     assert f"#{pull.number}" in asked.status
-    assert story_with_model.check(asked.repository, pull.head_sha).conclusion == "success"
-    reviewed, run = await story_with_model.runs()
+    assert story.check(asked.repository, pull.head_sha).conclusion == "success"
+    reviewed, run = await story.runs()
     assert (run.trigger, run.state, run.reason) == ("issue", "completed", "proposed")
     assert (reviewed.number, reviewed.state) == (pull.number, "completed")
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert first_lines(story.comments(pull)) == snapshot([])
 
 
-async def test_a_label_asks_for_it_too(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model)
+async def test_a_label_asks_for_it_too(story: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story)
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
-    await asked.alice.label(asked.issue, "bug")
-    await story_with_model.settle()
-    assert not await story_with_model.runs()
-    await asked.alice.label(asked.issue, "Forge")
-    await story_with_model.settle()
-    assert first_lines(story_with_model.answers(asked.issue)) == snapshot(
-        ["**Forge opened a pull request for this issue**"]
-    )
-    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
+    await story.after(asked.alice.label(asked.issue, "bug"))
+    assert not await story.runs()
+    await story.after(asked.alice.label(asked.issue, "Forge"))
+    assert first_lines(story.answers(asked.issue)) == snapshot(["**Forge opened a pull request for this issue**"])
+    assert first_lines(story.comments(get_pull_request(asked))) == snapshot([])
 
 
-async def test_a_label_of_who_may_not_write_asks_for_nothing(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model)
-    triager = story_with_model.github.user("tom")
-    story_with_model.github.grant(asked.repository, triager, "triage")
-    await triager.label(asked.issue, "forge")
-    await story_with_model.settle()
-    assert not await story_with_model.runs()
+async def test_a_label_of_who_may_not_write_asks_for_nothing(story: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story)
+    triager = story.member(asked.repository, "tom", "triage")
+    await story.after(triager.label(asked.issue, "forge"))
+    assert not await story.runs()
     assert not model.calls
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_a_refused_patch_is_mended(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_refused_patch_is_mended(mode: str, story: Story, model: ScriptedModel) -> None:
     """What does not fit, or lies where nothing may change, is refused as a whole, and the agent is told why."""
-    asked = await open_issue(story_with_model, **MODES[mode])
+    asked = await open_issue(story, **MODES[mode])
     workflow = "--- /dev/null\n+++ b/.github/workflows/x.yml\nnew file mode 100644\n@@ -0,0 +1,1 @@\n+on: push\n"
     outside = "--- a/README.md\n+++ b/README.md\n@@ -1,1 +1,1 @@\n-# Shop\n+# Other\n"
     stale = DIFF.replace("return sum(prices)\n+", "return add(prices)\n+")
@@ -79,15 +73,15 @@ async def test_a_refused_patch_is_mended(mode: str, story_with_model: Story, mod
     assert "its old lines are not in the file" in told
     pull = get_pull_request(asked)
     assert [each.path for each in asked.repository.git.diff(pull.base_sha, pull.head_sha)] == ["shop/cart.py"]
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert first_lines(story.comments(pull)) == snapshot([])
 
 
-async def test_an_implementer_runs_the_tests_on_what_it_has(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_an_implementer_runs_the_tests_on_what_it_has(story: Story, model: ScriptedModel) -> None:
     """It sees that a test fails, mends it, sees that all pass, and nothing is sent back afterwards.
 
     What it did is not done again when the run goes on behind the review.
     """
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story)
     wrong = DIFF.replace("(1 - discount)", "(2 - discount)")
     mended = (
         "--- a/shop/cart.py\n+++ b/shop/cart.py\n@@ -1,2 +1,2 @@\n def total(prices, discount=0):\n"
@@ -104,17 +98,17 @@ async def test_an_implementer_runs_the_tests_on_what_it_has(story_with_model: St
     [commit] = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
     assert commit.message.startswith("Take a discount off the total")
     assert not pull.draft
-    [run] = [each for each in await story_with_model.runs() if each.trigger == "issue"]
-    events = await ledger.load_events(story_with_model.forge.services.database, run.id)
+    [run] = [each for each in await story.runs() if each.trigger == "issue"]
+    events = await ledger.load_events(story.forge.services.database, run.id)
     used = [each.source for each in events if each.type is EventType.tool_executed]
     assert used.count("run_tests") == 3
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert first_lines(story.comments(pull)) == snapshot([])
 
 
 async def test_an_implementer_edits_passages_asks_the_history_and_runs_one_test(
-    story_with_model: Story, model: ScriptedModel
+    story: Story, model: ScriptedModel
 ) -> None:
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story)
     cart = "shop/cart.py"
     asks = Uses([("git_log", {"path": cart}), ("git_blame", {"path": cart, "first_line": 1})])
     wrong: dict[str, JsonValue] = {"path": cart, "old": "def total(prices):\n    return sum(price)\n", "new": "x"}
@@ -148,29 +142,27 @@ async def test_an_implementer_edits_passages_asks_the_history_and_runs_one_test(
     assert not pull.draft
 
 
-async def test_what_is_granted_to_one_task_is_granted_to_no_other(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_what_is_granted_to_one_task_is_granted_to_no_other(story: Story, model: ScriptedModel) -> None:
     """The planner gets five turns more than its two; the implementer still has two."""
-    asked = await open_issue(story_with_model, **{".github/forge.yml": "guards: {max_iterations: 2}\n"})
+    asked = await open_issue(story, **{".github/forge.yml": "guards: {max_iterations: 2}\n"})
     looks = [Uses([("grep", {"pattern": word})]) for word in ("total", "prices", "sum", "Shop")]
     model.when("Title: Discounts", *looks[:3], plan())
     model.when(TASK, *looks[:3], patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge continue 5it")
     assert len([call for call in model.calls if TASK in call.content]) == 2
-    assert story_with_model.gates(asked.issue) == ["guard"]
+    assert story.gates(asked.issue) == ["guard"]
     await asked.comment(asked.alice, "/forge continue 5it")
-    assert not story_with_model.gates(asked.issue)
-    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
+    assert not story.gates(asked.issue)
+    assert first_lines(story.comments(get_pull_request(asked))) == snapshot([])
 
 
-async def test_an_implementer_sees_what_the_review_would_find(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_an_implementer_sees_what_the_review_would_find(story: Story, model: ScriptedModel) -> None:
     """It mends that before it hands in, so that nothing is sent back."""
     show = "\n\ndef show(name):\n    os.system('ls ' + name)\n"
     body = f"import os\n\n\ndef total(prices, discount=0):\n    return sum(prices) * (1 - discont)\n{show}"
     mends = [("discont", "discount"), (show, ""), ("import os\n\n\n", "")]
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story)
     model.when("Title: Discounts", plan())
     model.when(
         TASK,
@@ -186,16 +178,16 @@ async def test_an_implementer_sees_what_the_review_would_find(story_with_model: 
     assert "1 found:\n- shop/cart.py:5 ruff/F821 (error): Undefined name `discont`" in told[1]
     assert "- shop/cart.py:9 ruff/S" in told[1]
     assert told[3].count("Nothing was found.") == 2
-    run = next(each for each in await story_with_model.runs() if each.trigger == "issue")
+    run = next(each for each in await story.runs() if each.trigger == "issue")
     assert (run.state, run.reason) == ("completed", "proposed")
     assert "fix" not in asked.status.partition("Implementation:")[2].partition("\n")[0]
-    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
+    assert first_lines(story.comments(get_pull_request(asked))) == snapshot([])
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_what_an_agent_leaves_undone_is_asked(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_an_agent_leaves_undone_is_asked(mode: str, story: Story, model: ScriptedModel) -> None:
     """It tries again with a person's words only, and is told what was missing."""
-    asked = await open_issue(story_with_model, **MODES[mode])
+    asked = await open_issue(story, **MODES[mode])
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF), UNDONE, patches(DIFF, TEST), DONE)
     said = await asked.comment(asked.alice, "/forge run")
@@ -215,8 +207,8 @@ async def test_what_an_agent_leaves_undone_is_asked(mode: str, story_with_model:
     assert not pull.draft
 
 
-async def test_what_was_not_done_is_said(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model)
+async def test_what_was_not_done_is_said(story: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story)
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF), UNDONE)
     await asked.comment(asked.alice, "/forge run")
@@ -224,40 +216,38 @@ async def test_what_was_not_done_is_said(story_with_model: Story, model: Scripte
     pull = get_pull_request(asked)
     assert "- [ ] **T1**" in (pull.body or "")
     assert "Not done: The receipt is printed elsewhere." in (pull.body or "")
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert first_lines(story.comments(pull)) == snapshot([])
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_an_implementer_that_gets_stuck_leaves_what_it_has(
-    mode: str, story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_an_implementer_that_gets_stuck_leaves_what_it_has(mode: str, story: Story, model: ScriptedModel) -> None:
     """Unless somebody helps, the task that was finished before is proposed; the other one is said to be missing."""
-    asked = await open_issue(story_with_model, **MODES[mode])
+    asked = await open_issue(story, **MODES[mode])
     model.when("Title: Discounts", plan(then="Print it"))
     model.when("== your task: T2", Says("Hm."))
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
-    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    assert story.gates(asked.issue) == ["help_needed"]
     stuck = "said something 3 times in a row without doing anything"
-    assert stuck in story_with_model.questions(asked.issue)[-1].body
+    assert stuck in story.questions(asked.issue)[-1].body
     await asked.comment(asked.alice, "/forge reject help_needed Leave it")
     pull = get_pull_request(asked)
     assert pull.draft
     assert "- [ ] **T2** Print it" in (pull.body or "")
     assert "is stuck on this issue" in asked.status
     assert f"#{pull.number}" in asked.status
-    run = next(each for each in await story_with_model.runs() if each.trigger == "issue")
+    run = next(each for each in await story.runs() if each.trigger == "issue")
     assert (run.state, run.reason) == ("failed", "stuck")
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert first_lines(story.comments(pull)) == snapshot([])
 
 
-async def test_somebody_has_the_branch(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_somebody_has_the_branch(story: Story, model: ScriptedModel) -> None:
     """It stays as it is; Forge takes another name."""
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story)
     theirs = await asked.alice.push(asked.repository, "forge/1-discounts", {"README.md": "# Mine\n"}, base="main")
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
     assert asked.repository.git.branch("forge/1-discounts") == theirs
     assert get_pull_request(asked).head_ref == "forge/1-discounts-2"
-    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
+    assert first_lines(story.comments(get_pull_request(asked))) == snapshot([])

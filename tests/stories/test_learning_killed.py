@@ -12,22 +12,9 @@ from domain.memories import Archived
 from memory.db.tables.repositories import MemoryUseRow
 from memory.db.tables.runs import EventRow, SpendRow
 from tests.accounts import find_discrepancies
-from tests.chaos.driver import ChaosStage, Point, stage
+from tests.chaos.driver import ChaosStage, stage
 from tests.chaos.model import SHOP
 from tests.unit.memories.records import build_numbered, keep, list_all
-
-
-def die_at(there: ChaosStage, where: str, moment: str, nth: int = 1) -> None:
-    """The process dies at a point of any workflow, once."""
-    seen: list[Point] = []
-
-    def choose(point: Point) -> bool:
-        if there.kills or not (point.where.endswith(where) and point.moment == moment):
-            return False
-        seen.append(point)
-        return len(seen) == nth
-
-    there.begin(None, choose)
 
 
 async def count(there: ChaosStage, kind: EventType) -> int:
@@ -39,8 +26,8 @@ async def count(there: ChaosStage, kind: EventType) -> int:
 @pytest.mark.parametrize(
     ("where", "moment"),
     [
-        (": reflect", "took effect"),  # the answer is kept, and not yet in the journal
-        (": keep what is worth it", "took effect"),
+        (": reflect$", "took effect"),  # the answer is kept, and not yet in the journal
+        (": keep what is worth it$", "took effect"),
     ],
 )
 async def test_it_looks_back_once_and_pays_once(where: str, moment: str, tmp_path: Path) -> None:
@@ -48,12 +35,9 @@ async def test_it_looks_back_once_and_pays_once(where: str, moment: str, tmp_pat
         part = there.forge.part
         reflecting = part.settings.model_copy(update={"reflection": True})
         there.forge.part = replace(part, settings=reflecting, risk="low")
-        repository = there.github.create_repository("octo-org/shop", files=SHOP)
-        there.github.install(repository)
-        alice = there.github.user("alice")
-        there.github.grant(repository, alice, "write")
+        repository, alice = there.repository(SHOP)
         await there.start()
-        die_at(there, where, moment)
+        there.die_at(where, moment)
         issue = await alice.open_issue(repository, "Discounts", "Customers want a discount.")
         await alice.label(issue, "forge")
         await there.settle()
@@ -75,7 +59,7 @@ async def test_a_night_that_is_cut_short_ends_the_same(tmp_path: Path) -> None:
         await _remember(there)
         four = (there.clock.now() + timedelta(days=1)).replace(hour=4)
         there.clock.move(seconds=(four - there.clock.now()).total_seconds())
-        die_at(there, ": carry out", "took effect", nth=2)
+        there.die_at(": carry out$", "took effect", nth=2)
         await there.start()
 
         while not await count(there, EventType.consolidated):

@@ -7,10 +7,8 @@ from memory.repositories import automation_level
 from simulator import User
 from simulator.state import IssueComment, PullRequest, Repository
 from tests.stories.driver import Story
+from tests.world.automation import APP, BROKEN
 from tests.world.replies import first_lines
-
-APP = "import os\n\n\ndef main():\n    return os.name\n"
-BROKEN = APP.replace("os.name", "os.name + missing")
 
 
 async def open_reviewed(
@@ -19,11 +17,8 @@ async def open_reviewed(
     """A reviewed pull request of alice's; carol is an admin."""
     configured = {} if forge_yml is None else {".github/forge.yml": forge_yml}
     repository, alice = story.repository({"app.py": APP, **configured})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "admin")
-    head = await alice.push(repository, "feature", files or {"README.md": "# Shop\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    carol = story.member(repository, "carol", "admin")
+    pull, head = await story.propose(repository, alice, files or {"README.md": "# Shop\n"})
     story.pass_over(pull)
     return repository, alice, carol, pull, head
 
@@ -31,8 +26,7 @@ async def open_reviewed(
 async def answer(story: Story, by: User, pull: PullRequest, text: str) -> IssueComment:
     """What Forge answers to a comment."""
     before = len(story.answers(pull))
-    await by.comment(pull, text)
-    await story.settle()
+    await story.after(by.comment(pull, text))
     [found] = story.answers(pull)[before:]
     return found
 
@@ -96,62 +90,53 @@ async def test_a_missed_bug_is_told_in_words_or_by_its_place(story: Story) -> No
     assert "Noted as a critical bug" in (await answer(story, alice, pull, "/forge missed app.py:3")).body
 
 
-async def test_a_revert_of_what_forge_approved_counts_once(story_with_model: Story) -> None:
-    repository, alice, carol, pull, _ = await open_reviewed(story_with_model)
-    await carol.comment(pull, "/forge level 3")
-    await story_with_model.settle()
-    assert first_lines(story_with_model.answers(pull)) == snapshot(
+@pytest.mark.usefixtures("model")
+async def test_a_revert_of_what_forge_approved_counts_once(story: Story) -> None:
+    repository, alice, carol, pull, _ = await open_reviewed(story)
+    await story.after(carol.comment(pull, "/forge level 3"))
+    assert first_lines(story.answers(pull)) == snapshot(
         ["Automation level 1 → **3** (acts and tells). Forge also merges changes of low r…"]
     )
-    await carol.merge(pull)
-    await story_with_model.settle()
+    await story.after(carol.merge(pull))
     for number, branch in enumerate(("revert-1", "revert-2")):
         await alice.push(repository, branch, {"README.md": f"# {number}\n"}, base="main")
         body = f"Reverts octo-org/shop#{pull.number}"
-        undo = await alice.open_pull_request(repository, branch, title='Revert "A change"', body=body)
-        await story_with_model.settle()
-        await carol.merge(undo)
-        await story_with_model.settle()
-        assert first_lines(story_with_model.reviews(undo)) == snapshot(
-            ["Approved without being asked, for head `SHA` only."]
-        )
-        story_with_model.pass_over(undo)
-    assert len((await automation_level.load_facts(story_with_model.forge.services.database, repository.id)).missed) == 1
-    assert "Automation level **2**" in (await answer(story_with_model, alice, pull, "/forge level")).body
+        undo = await story.after(alice.open_pull_request(repository, branch, title='Revert "A change"', body=body))
+        await story.after(carol.merge(undo))
+        assert first_lines(story.reviews(undo)) == snapshot(["Approved without being asked, for head `SHA` only."])
+        story.pass_over(undo)
+    assert len((await automation_level.load_facts(story.forge.services.database, repository.id)).missed) == 1
+    assert "Automation level **2**" in (await answer(story, alice, pull, "/forge level")).body
 
 
-async def test_words_about_another_repository_revert_nothing(story_with_model: Story) -> None:
-    repository, alice, carol, pull, _ = await open_reviewed(story_with_model)
-    await answer(story_with_model, carol, pull, "/forge level 3")
+@pytest.mark.usefixtures("model")
+async def test_words_about_another_repository_revert_nothing(story: Story) -> None:
+    repository, alice, carol, pull, _ = await open_reviewed(story)
+    await answer(story, carol, pull, "/forge level 3")
     await carol.merge(pull)
     await alice.push(repository, "again", {"README.md": "# 2\n"}, base="main")
     body = f"Reverts octo-org/other#{pull.number}"
-    undo = await alice.open_pull_request(repository, "again", title='Revert "A change"', body=body)
-    await story_with_model.settle()
-    await carol.merge(undo)
-    await story_with_model.settle()
-    assert first_lines(story_with_model.reviews(undo)) == snapshot(
-        ["Approved without being asked, for head `SHA` only."]
-    )
-    assert first_lines(story_with_model.answers(undo)) == snapshot(
+    undo = await story.after(alice.open_pull_request(repository, "again", title='Revert "A change"', body=body))
+    await story.after(carol.merge(undo))
+    assert first_lines(story.reviews(undo)) == snapshot(["Approved without being asked, for head `SHA` only."])
+    assert first_lines(story.answers(undo)) == snapshot(
         ["**Forge merges** `SHA` after TIME, if nothing changes until then."]
     )
-    assert "Automation level **3**" in (await answer(story_with_model, alice, pull, "/forge level")).body
+    assert "Automation level **3**" in (await answer(story, alice, pull, "/forge level")).body
 
 
 async def test_merging_against_the_verdict_is_no_approval(story: Story) -> None:
     _, alice, carol, pull, _ = await open_reviewed(story, {"app.py": BROKEN})
     await answer(story, carol, pull, "/forge level 2")
-    await carol.merge(pull)
-    await story.settle()
+    await story.after(carol.merge(pull))
     assert "Automation level **1**" in (await answer(story, alice, pull, "/forge level")).body
 
 
-async def test_merging_with_the_verdict_is_an_approval(story_with_model: Story) -> None:
-    _, alice, carol, pull, _ = await open_reviewed(story_with_model, {"cart.py": "LIMIT = 3\n"})
-    await carol.merge(pull)
-    await story_with_model.settle()
-    body = (await answer(story_with_model, alice, pull, "/forge level")).body
+@pytest.mark.usefixtures("model")
+async def test_merging_with_the_verdict_is_an_approval(story: Story) -> None:
+    _, alice, carol, pull, _ = await open_reviewed(story, {"cart.py": "LIMIT = 3\n"})
+    await story.after(carol.merge(pull))
+    body = (await answer(story, alice, pull, "/forge level")).body
     assert "approval rate 10 %, at least 80 % needed" in body
 
 
@@ -159,13 +144,11 @@ async def test_an_answer_at_low_risk_is_no_approval(story: Story) -> None:
     """But the run of a pull request that was merged counts."""
     gate = "gates: {look: {phase: review, when: 'review.files_changed > 0', prompt: Is it meant}}\n"
     repository, alice, carol, pull, _ = await open_reviewed(story, forge_yml=gate)
-    await carol.comment(pull, "/forge approve look")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge approve look"))
     assert story.gate_outcomes(pull) == ["look: Approved by carol"]
     facts = await automation_level.load_facts(story.forge.services.database, repository.id)
     assert (list(facts.decisions), [run.merged for run in facts.runs]) == ([], [False])
-    await alice.merge(pull)
-    await story.settle()
+    await story.after(alice.merge(pull))
     facts = await automation_level.load_facts(story.forge.services.database, repository.id)
     assert (list(facts.decisions), [run.merged for run in facts.runs]) == ([], [True])
     story.pass_over(pull)
@@ -184,27 +167,20 @@ async def test_another_review_of_the_same_head_is_no_further_run(story: Story) -
 
 async def test_level_zero_comments_only_where_somebody_asks(story: Story) -> None:
     repository, alice = story.repository({"app.py": "VALUE = 1\n"})
-    ann = story.github.user("ann")
-    story.github.grant(repository, ann, "admin")
-    head = await alice.push(repository, "feature", {"app.py": "import os\n\nprint(nobody)\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    ann = story.member(repository, "ann", "admin")
+    pull, head = await story.propose(repository, alice, {"app.py": "import os\n\nprint(nobody)\n"})
     assert story.comments(pull)
-    await ann.comment(pull, "/forge level 0")
-    await story.settle()
+    await story.after(ann.comment(pull, "/forge level 0"))
     assert first_lines(story.answers(pull)) == snapshot(
         ["Automation level 1 → **0** (manual). Forge reviews and shows its findings in th…"]
     )
 
-    other = await alice.push(repository, "other", {"app.py": "import sys\n\nprint(no_one)\n"}, base="main")
-    second = await alice.open_pull_request(repository, "other")
-    await story.settle()
+    second, other = await story.propose(repository, alice, {"app.py": "import sys\n\nprint(no_one)\n"}, "other")
     assert story.comments(second) == []
     assert "Forge commented nothing unasked" in (story.check(repository, other).summary or "")
     assert story.check(repository, other).conclusion == "failure"
     story.clock.move(seconds=2)
-    await alice.comment(second, "/forge review full")
-    await story.settle()
+    await story.after(alice.comment(second, "/forge review full"))
     assert first_lines(story.answers(second)) == snapshot(
         ["Reviewing `SHA` from scratch; the check shows the progress."]
     )
@@ -214,16 +190,12 @@ async def test_level_zero_comments_only_where_somebody_asks(story: Story) -> Non
 
 async def test_why_there_are_no_comments_is_said_whenever_the_check_is_shown(story: Story) -> None:
     repository, alice = story.repository({"app.py": "VALUE = 1\n", ".github/forge.yml": "ladder: {max_level: 0}\n"})
-    ann = story.github.user("ann")
-    story.github.grant(repository, ann, "admin")
-    head = await alice.push(repository, "feature", {"app.py": "import os\n\nprint(nobody)\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    ann = story.member(repository, "ann", "admin")
+    pull, head = await story.propose(repository, alice, {"app.py": "import os\n\nprint(nobody)\n"})
     summary = story.check(repository, head).summary or ""
     assert (story.comments(pull), "Forge commented nothing unasked" in summary) == ([], True)
     name = f"F-{summary.split('F-')[1][:6]}"
-    await ann.comment(pull, f"/forge dismiss {name} it is injected")
-    await story.settle()
+    await story.after(ann.comment(pull, f"/forge dismiss {name} it is injected"))
     assert f"**{name}** is dismissed" in story.answers(pull)[0].body
     assert "Forge commented nothing unasked" in (story.check(repository, head).summary or "")
 
@@ -231,14 +203,11 @@ async def test_why_there_are_no_comments_is_said_whenever_the_check_is_shown(sto
 async def test_at_level_0_nothing_is_opened(story: Story) -> None:
     """Who asks for it is told how to have it; a plan is no pull request."""
     repository, alice = story.repository({"README.md": "# Shop\n"})
-    admin = story.github.user("root")
-    story.github.grant(repository, admin, "admin")
+    admin = story.member(repository, "root", "admin")
     issue = await alice.open_issue(repository, "Discounts", "Customers want a discount.")
     for who, words in ((admin, "/forge level 0"), (alice, "/forge run"), (alice, "/forge retry")):
-        await who.comment(issue, words)
-        await story.settle()
-    await alice.label(issue, "forge")
-    await story.settle()
+        await story.after(who.comment(issue, words))
+    await story.after(alice.label(issue, "forge"))
     level, run, again, label = story.answers(issue)
     assert "never opens a pull request" in level.body
     for each in (run, label):
@@ -247,8 +216,7 @@ async def test_at_level_0_nothing_is_opened(story: Story) -> None:
     assert "Not started: no run of this issue ended" in again.body
     assert not await story.runs()
     for who, words in ((admin, "/forge level 1"), (alice, "/forge run")):
-        await who.comment(issue, words)
-        await story.settle()
+        await story.after(who.comment(issue, words))
     assert [each.trigger for each in await story.runs()] == ["issue"]
     assert first_lines(story.answers(issue)) == snapshot(
         [

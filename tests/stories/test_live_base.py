@@ -13,50 +13,39 @@ BAD = "def go():\n    return missing\n"
 async def test_what_others_merged_is_not_the_authors(story: Story) -> None:
     """The base is merged into the pull request, also twice, and rebased: only the author's file is reviewed."""
     repository, alice = story.repository({"app.py": APP})
-    await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"a.py": "A = 1\n"})
     opened_on = pull.base_sha
 
     await alice.push(repository, "main", {"others.py": OTHERS})
-    head = await alice.update_branch(pull)
-    await story.settle()
+    head = await story.after(alice.update_branch(pull))
     assert pull.base_sha == opened_on  # as on GitHub
     assert story.check(repository, head).title == UNTHOUGHT
     assert "1 file" in (story.check(repository, head).summary or "")
 
     await alice.push(repository, "main", {"more.py": OTHERS})
     start = repository.git.branch("main")
-    rebased = await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base=start, force=True)
-    await story.settle()
+    rebased = await story.after(alice.push(repository, "feature", {"a.py": "A = 1\n"}, base=start, force=True))
     assert story.check(repository, rebased).title == UNTHOUGHT
-    pushed = await alice.push(repository, "feature", {"a.py": "A = 2\n"})
-    await story.settle()
+    pushed = await story.after(alice.push(repository, "feature", {"a.py": "A = 2\n"}))
     assert story.check(repository, pushed).title == UNTHOUGHT
     assert story.comments(pull) == []
 
 
 async def test_what_the_author_wrote_is_found_after_an_update(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
-    await alice.push(repository, "feature", {"a.py": BAD}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"a.py": BAD})
     assert [each.path for each in story.comments(pull)] == ["a.py"]
     await alice.push(repository, "main", {"others.py": OTHERS})
-    head = await alice.update_branch(pull)
-    await story.settle()
+    head = await story.after(alice.update_branch(pull))
     assert story.check(repository, head).conclusion == "failure"
     assert {each.path for each in story.github.review_comments(pull)} == {"a.py"}
 
 
 async def test_a_base_that_moves_on_makes_no_head_new(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
-    head = await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"a.py": "A = 1\n"})
     await alice.push(repository, "main", {"others.py": OTHERS})
-    await alice.comment(pull, "/forge review")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge review"))
     assert bodies(story.answers(pull)) == snapshot(
         ["`SHA`: this head was reviewed before; see its check. `/forge review full` starts again."]
     )
@@ -68,14 +57,11 @@ async def test_a_base_that_was_rewritten_is_compared_with_anew(story: Story) -> 
     repository, alice = story.repository({"app.py": APP})
     start = repository.git.branch("main")
     await alice.push(repository, "main", {"others.py": OTHERS})
-    head = await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"a.py": "A = 1\n"})
     assert story.check(repository, head).conclusion == "neutral"
     assert start is not None
     await alice.reset_branch(repository, "main", start)
-    await alice.comment(pull, "/forge review")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge review"))
     assert story.check(repository, head).conclusion == "failure"
     assert [each.path for each in story.comments(pull)] == ["others.py"]
     [answer] = bodies(story.answers(pull))
@@ -89,12 +75,10 @@ async def test_stacked_pull_requests(story: Story) -> None:
     await alice.push(repository, "first", {"first.py": BAD}, base="main")
     first = await alice.open_pull_request(repository, "first")
     head = await alice.push(repository, "second", {"second.py": "B = 1\n"}, base="first")
-    second = await alice.open_pull_request(repository, "second", base="first")
-    await story.settle()
+    second = await story.after(alice.open_pull_request(repository, "second", base="first"))
     assert story.check(repository, head, base="first").conclusion == "neutral"
     await alice.merge(first)
-    await alice.edit_base(second, "main")
-    await story.settle()
+    await story.after(alice.edit_base(second, "main"))
     assert story.check(repository, head).conclusion == "neutral"
     assert story.comments(second) == []
     assert [each.path for each in story.comments(first)] == ["first.py"]
@@ -107,11 +91,9 @@ async def test_what_a_squash_brought_does_not_block_the_pull_request_above(story
     await alice.push(repository, "lower", broken, base="main")
     lower = await alice.open_pull_request(repository, "lower")
     head = await alice.push(repository, "upper", {"README.md": "# Shop\n"}, base="lower")
-    upper = await alice.open_pull_request(repository, "upper", "lower")
-    await story.settle()
+    upper = await story.after(alice.open_pull_request(repository, "upper", "lower"))
     await alice.merge(lower, "squash")
-    await alice.edit_base(upper, "main")
-    await story.settle()
+    await story.after(alice.edit_base(upper, "main"))
     check = story.check(repository, head)
     assert check.conclusion != "failure"
     assert "Findings in app.py are left out: the base branch has that exactly so." in (check.summary or "")

@@ -15,9 +15,7 @@ async def propose(story: Story) -> tuple[Repository, User, PullRequest]:
     """Alice, who alone maintains, changes what Forge may do."""
     repository, alice = story.repository({"README.md": "# Shop\n", SETTINGS: "issues: {run: false}\n"})
     story.github.grant(repository, alice, "maintain")
-    await alice.push(repository, "feature", {SETTINGS: "issues: {run: true}\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {SETTINGS: "issues: {run: true}\n"})
     return repository, alice, pull
 
 
@@ -75,8 +73,7 @@ The version of this pull request takes effect only once it is on the default bra
 `alice` made all of this change, and nobody else here has the role maintain, so nobody else is asked. Press **Approve**, or comment `/forge approve`. A push voids the question.\
 """)
     [check] = story.github.check_runs(repository, pull.head_sha, "Forge / gate: protected_paths")
-    await alice.press(check, "approve")
-    await story.settle()
+    await story.after(alice.press(check, "approve"))
     assert not pull.comments
     assert story.check(repository, pull.head_sha).title == snapshot("Nothing found; no linter or model read 1 file")
 
@@ -84,8 +81,7 @@ The version of this pull request takes effect only once it is on the default bra
 async def test_one_command_does_it_too(story: Story) -> None:
     repository, alice, pull = await propose(story)
     story.clock.move(seconds=2)
-    await alice.comment(pull, "/forge approve")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge approve"))
     [said] = story.answers(pull)
     assert "is approved. The run continues. Nobody else has the role" in said.body
     assert story.check(repository, pull.head_sha).conclusion == PASSED
@@ -97,14 +93,12 @@ async def test_what_somebody_else_pushed_to_it_is_asked_in_a_comment(story: Stor
     bob, carol = story.github.user("bob"), story.github.user("carol")
     story.github.grant(repository, bob, "write")
     story.clock.move(seconds=2)
-    await bob.push(repository, "feature", {SETTINGS: "issues: {run: true}\nautomation: {level: 1}\n"})
-    await story.settle()
+    await story.after(bob.push(repository, "feature", {SETTINGS: "issues: {run: true}\nautomation: {level: 1}\n"}))
     [question] = story.questions(pull)
     assert "Who decides:" in question.body
     story.github.grant(repository, carol, "maintain")
     story.clock.move(seconds=2)
-    await alice.comment(pull, "/forge approve")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge approve"))
     assert "cannot be decided by the author of the change" in story.answers(pull)[-1].body
     story.pass_over(pull)
 
@@ -112,13 +106,10 @@ async def test_what_somebody_else_pushed_to_it_is_asked_in_a_comment(story: Stor
 async def test_who_gets_the_role_later_decides(story: Story) -> None:
     """The question was put to alice alone, and now is not hers any more."""
     repository, alice, pull = await propose(story)
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
+    carol = story.member(repository, "carol", "maintain")
     [check] = story.github.check_runs(repository, pull.head_sha, "Forge / gate: protected_paths")
-    await alice.press(check, "approve")
-    await story.settle()
+    await story.after(alice.press(check, "approve"))
     assert story.check(repository, pull.head_sha).conclusion == "action_required"
-    await carol.press(check, "approve")
-    await story.settle()
+    await story.after(carol.press(check, "approve"))
     assert story.check(repository, pull.head_sha).conclusion == PASSED
     story.pass_over(pull)

@@ -26,17 +26,14 @@ Proposed = tuple[PullRequest, User]
 
 async def propose(story: Story, files: Mapping[str, str], changed: Mapping[str, str | None]) -> Proposed:
     repository, alice = story.repository(files)
-    await alice.push(repository, "work", changed, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, changed, "work", title="Tidy up")
     return pull, alice
 
 
 async def run_tests(story: Story, proposed: Proposed) -> CheckRun:
     """The check of ``/forge test`` on a pull request."""
     pull, alice = proposed
-    await alice.comment(pull, "/forge test")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge test"))
     story.pass_over(pull)
     return story.github.check_runs(pull.repository, pull.head_sha, "Forge / test")[-1]
 
@@ -138,19 +135,19 @@ async def test_tests_that_failed_are_not_compared(story: Story) -> None:
     assert "- Not compared with the base: tests failed, or only passed when run again" in (check.summary or "")
 
 
-async def test_people_who_accept_it_are_heard_by_agents(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_people_who_accept_it_are_heard_by_agents(story: Story, model: ScriptedModel) -> None:
     asked = await open_issue(
-        story_with_model, "Customers want a discount. The coverage may fall, as the rates are bought in.", **MEASURED
+        story, "Customers want a discount. The coverage may fall, as the rates are bought in.", **MEASURED
     )
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST, *LOSING), DONE)
     await asked.comment(asked.alice, "/forge run")
     pull = get_pull_request(asked)
-    [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
+    [check] = story.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
     assert check.conclusion == "success"
     assert "- No longer run in `shop/rates.py`: 1–14" in (check.summary or "")
     assert not pull.draft
-    story_with_model.pass_over(pull)
+    story.pass_over(pull)
 
 
 async def test_where_nothing_measures_nothing_is_said(story: Story) -> None:
@@ -170,9 +167,7 @@ async def test_a_base_is_measured_once(story: Story) -> None:
     """So another change knows that its tests left a report, and that those of this one leave none."""
     pull, alice = await propose(story, build_reported(ALL), {"report.xml": FEWER})
     assert (await run_tests(story, (pull, alice))).conclusion == "action_required"
-    await alice.push(pull.repository, "other", {"report.xml": None}, base="main")
-    other = await alice.open_pull_request(pull.repository, "other", "main", title="Measure nothing")
-    await story.settle()
+    other, _ = await story.propose(pull.repository, alice, {"report.xml": None}, "other", title="Measure nothing")
     check = await run_tests(story, (other, alice))
     assert check.conclusion == "success"
     assert "- Not compared with the base: the tests of the base left a coverage report, those of this head none." in (
@@ -181,20 +176,20 @@ async def test_a_base_is_measured_once(story: Story) -> None:
     assert await count_measured(story) == 1
 
 
-async def test_a_draft_of_forge_that_loses_coverage_is_sent_back(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_draft_of_forge_that_loses_coverage_is_sent_back(story: Story, model: ScriptedModel) -> None:
     """What is configured for people does not count: an agent is always told."""
     files = {**MEASURED, ".github/forge.yml": "avoidance: {coverage_lost: off}\n"}
     model.when(MEND, patches(RESTORES), MENDED)
-    asked, pull = await propose_diffs(story_with_model, model, DIFF, TEST, *LOSING, **files)
+    asked, pull = await propose_diffs(story, model, DIFF, TEST, *LOSING, **files)
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "shop/rates.py:1 avoidance/coverage-lost" in told
     assert "no test runs lines 1–14 any more" in told
     first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
-    [check] = story_with_model.github.check_runs(asked.repository, first.sha, "Forge / test")
+    [check] = story.github.check_runs(asked.repository, first.sha, "Forge / test")
     assert check.conclusion == "action_required"
-    [check] = story_with_model.github.check_runs(asked.repository, second.sha, "Forge / test")
+    [check] = story.github.check_runs(asked.repository, second.sha, "Forge / test")
     assert (check.conclusion, check.title) == ("success", "Passed: 3 tests")
     assert "16 of 16 (100.0 %) before, 16 of 16 (100.0 %) now: +0.0 points" in (check.summary or "")
-    assert await count_measured(story_with_model) == 1  # when the base was tested before the plan
+    assert await count_measured(story) == 1  # when the base was tested before the plan
     assert not pull.draft
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert await get_outcome(story) == ("completed", "proposed")

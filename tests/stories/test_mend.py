@@ -47,8 +47,7 @@ def listen(story: Story, pull: PullRequest) -> list[str]:
     return bodies(story.answers(pull))
 
 
-async def test_what_is_red_is_mended_and_looked_at_twice(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_what_is_red_is_mended_and_looked_at_twice(story: Story, model: ScriptedModel) -> None:
     repository, alice, pull = await open_pull(story)
     head = pull.head_sha
     story.github.run_workflow(repository, head, "CI", {"test": ("failure", LOG), "build": ("success", "fine\n")})
@@ -57,8 +56,7 @@ async def test_what_is_red_is_mended_and_looked_at_twice(story_with_model: Story
     await story.settle()
     model.when(ASKED, plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
-    await alice.comment(pull, "/forge mend")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge mend"))
     [told] = listen(story, pull)
     assert told == snapshot("""\
 Red here:
@@ -91,13 +89,11 @@ SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
     assert len(listen(story, pull)) == 1  # until all have ended
     model.when(ASKED, plan(summary="It is rounded."))
     model.when(TASK, Uses([("write_file", {"path": "shop/later.py", "content": "LATER = True\n"})]), DONE)
-    await alice.comment(pull, "/forge pause here")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge pause here"))
     story.github.advance_workflow(ran, {"test": ("failure", LOG)})
     await story.settle()
     assert pull.head_sha == second  # nobody asked for another attempt
-    await alice.comment(pull, "/forge unpause here")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge unpause here"))
     assert len(listen(story, pull)) == 3
     story.github.run_workflow(repository, second, "Lint", {"lint": ("success", "fine\n")})
     await story.settle()
@@ -118,10 +114,7 @@ SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
     story.pass_over(pull)
 
 
-async def test_checks_that_end_before_the_answer_does_are_told_in_it(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
-    story = story_with_model
+async def test_checks_that_end_before_the_answer_does_are_told_in_it(story: Story, model: ScriptedModel) -> None:
     repository, alice, pull = await open_pull(story)
     story.github.report_check(repository, pull.head_sha, "types", "failure", "types-app", OUTPUT)
     await story.settle()
@@ -136,21 +129,18 @@ async def test_checks_that_end_before_the_answer_does_are_told_in_it(
             hooks.url = there
 
     story.github.on_write(end_unheard)
-    await alice.comment(pull, "/forge mend")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge mend"))
     [told] = listen(story, pull)
     assert "run now" not in told
     assert told.partition("<!--")[0].rstrip().endswith("`types` passes now.")
 
 
-async def test_what_is_not_of_the_change_is_left_alone(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_is_not_of_the_change_is_left_alone(story: Story, model: ScriptedModel) -> None:
     """Nothing red, red on the base, chance; and strangers ask for nothing."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story)
     before = len(model.calls)
     for who in (story.github.user("reader"), alice):
-        await who.comment(pull, "/forge mend")
-        await story.settle()
+        await story.after(who.comment(pull, "/forge mend"))
     assert listen(story, pull) == snapshot(
         [
             "Refused: `/forge mend` needs the role write; `reader` has read.",
@@ -162,8 +152,7 @@ async def test_what_is_not_of_the_change_is_left_alone(story_with_model: Story, 
     ran = story.github.run_workflow(repository, pull.head_sha, "CI", {"test": ("failure", "Connection reset\n")})
     await story.settle()
     model.when(ASKED, {"plan": None, "questions": ["The connection was reset. No file can change that."]})
-    await alice.comment(pull, "/forge mend")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge mend"))
     assert re.sub("(?s)To answer, .*", "", listen(story, pull)[-1]) == snapshot("""\
 Red here:
 
@@ -182,12 +171,10 @@ Nothing was changed yet:
     told: list[str] = []
     for answer in ("/forge reject it was chance", "/forge cancel"):
         model.when(ASKED, plan("high"))
-        await alice.comment(pull, "/forge mend")
-        await story.settle()
+        await story.after(alice.comment(pull, "/forge mend"))
         assert story.gates(pull) == ["architecture_approval"]
         story.clock.move(seconds=2)
-        await alice.comment(pull, answer)
-        await story.settle()
+        await story.after(alice.comment(pull, answer))
         told += [*bodies(story.questions(pull))[-1:], listen(story, pull)[-1]]
     assert "`/forge mend` starts a new one." in "".join(told)
     assert "`/forge mend` starts another one." in "".join(told)
@@ -195,26 +182,22 @@ Nothing was changed yet:
     story.pass_over(pull)
 
 
-async def test_an_answer_behind_the_command_goes_on(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_an_answer_behind_the_command_goes_on(story: Story, model: ScriptedModel) -> None:
     repository, alice, pull = await open_pull(story)
     story.github.report_check(repository, pull.head_sha, "types", "failure", "types-app", OUTPUT)
     await story.settle()
     model.when(ASKED, {"plan": None, "questions": ["Is the + 1 wanted?"]})
-    await alice.comment(pull, "/forge mend")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge mend"))
     assert listen(story, pull)[-1].count("or write `/forge mend ANSWER`") == 1
-    await alice.comment(pull, "/forge mend The + 1 is wanted:\n- today counts")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge mend The + 1 is wanted:\n- today counts"))
     asked = [call.content for call in model.calls if ASKED in call.content][-1]
     for part in ("== red check types", "> Is the + 1 wanted?", "> The + 1 is wanted:\n> - today counts"):
         assert part in asked
     story.pass_over(pull)
 
 
-async def test_a_mention_runs_the_command_that_says_the_same(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_mention_runs_the_command_that_says_the_same(story: Story, model: ScriptedModel) -> None:
     """Where the model is not sure it is an instruction; who has no role is not heard."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story)
     name, reader = story.github.app.slug, story.github.user("reader")
     story.github.report_check(repository, pull.head_sha, "types", "failure", "types-app", OUTPUT)
@@ -222,13 +205,10 @@ async def test_a_mention_runs_the_command_that_says_the_same(story_with_model: S
     named: Json = {"meaning": "request", "has_reason": False, "command": "mend"}
     model.when("== reply", named | {"confidence": 0.9}, named | {"confidence": 0.5})
     model.when(ASKED, {"plan": None, "questions": ["Is the + 1 wanted?"]})
-    await reader.comment(pull, f"@{name} make the build green")
-    await story.settle()
+    await story.after(reader.comment(pull, f"@{name} make the build green"))
     assert not [call for call in model.calls if "== reply" in call.content]
-    await alice.comment(pull, f"@{name} make the build green")
-    await story.settle()
-    await alice.comment(pull, f"@{name} mend what is odd")
-    await story.settle()
+    await story.after(alice.comment(pull, f"@{name} make the build green"))
+    await story.after(alice.comment(pull, f"@{name} mend what is odd"))
     first, second = [call.content for call in model.calls if ASKED in call.content]
     assert "Mend what makes the red checks fail" in first
     assert "Mend what makes the red checks fail" not in second
@@ -238,12 +218,10 @@ async def test_a_mention_runs_the_command_that_says_the_same(story_with_model: S
     story.pass_over(pull)
 
 
-async def test_a_mention_has_the_change_described(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_a_mention_has_the_change_described(story: Story, model: ScriptedModel) -> None:
     _, alice, pull = await open_pull(story)
     named: Json = {"meaning": "request", "has_reason": False, "command": "describe", "confidence": 0.9}
     model.when("== reply", named)
-    await alice.comment(pull, f"@{story.github.app.slug} describe this")
-    await story.settle()
+    await story.after(alice.comment(pull, f"@{story.github.app.slug} describe this"))
     assert [told.split("\n\n")[0] for told in listen(story, pull)] == ["Taken as `/forge describe`."]
     story.pass_over(pull)

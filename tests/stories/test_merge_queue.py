@@ -4,16 +4,21 @@ import pytest
 
 from simulator.errors import Refusal
 from tests.stories.driver import Story
-from tests.world.automation import announcements, approvals, at_level, jump_ahead, list_actions, settle_looks
+from tests.world.automation import (
+    after_looks,
+    announcements,
+    approvals,
+    at_level,
+    jump_ahead,
+    list_actions,
+    settle_looks,
+)
 
-pytestmark = pytest.mark.tells("protection")  # which checks a branch requires
+pytestmark = [
+    pytest.mark.tells("protection"),  # which checks a branch requires
+    pytest.mark.usefixtures("model"),  # it reads all that Forge may approve or merge, and finds nothing
+]
 DONE = {("auto_approve", 4, "ladder.auto_approve"), ("auto_merge", 4, "ladder.auto_merge")}
-
-
-@pytest.fixture
-def story(story_with_model: Story) -> Story:
-    """A model reads all that Forge may approve or merge; it finds nothing."""
-    return story_with_model
 
 
 @pytest.mark.parametrize("ruleset", [True, False])
@@ -22,8 +27,7 @@ async def test_what_may_be_merged_goes_into_the_queue(story: Story, ruleset: boo
     story.github.protect(repository, "main", ["ci"], ruleset=ruleset, queue=True)
     head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="main")
     story.github.report_check(repository, head, "ci", "success")
-    pull = await alice.open_pull_request(repository, "feature")
-    await settle_looks(story)
+    pull = await after_looks(story, alice.open_pull_request(repository, "feature"))
     assert pull.merged_at is None
     assert pull.queued_head is not None
     assert len(approvals(story, pull)) == 1
@@ -47,8 +51,7 @@ async def test_what_the_queue_drops_or_refuses_is_told_and_left(story: Story) ->
     rules = story.github.protect(repository, "main", ["ci"], queue=True)
     head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="main")
     story.github.report_check(repository, head, "ci", "success")
-    pull = await alice.open_pull_request(repository, "feature")
-    await settle_looks(story)
+    pull = await after_looks(story, alice.open_pull_request(repository, "feature"))
     story.github.take_out_of_queue(pull, "CI_FAILURE")
     await jump_ahead(story, hours=12)
     assert (pull.merged_at, pull.queued_head) == (None, None)

@@ -80,8 +80,7 @@ async def test_what_is_over_opens_no_issue_again(story: Story) -> None:
     monitoring, _ = await open_scene(story)
     await monitoring.report("alertmanager", alertmanager())
     issues = monitoring.issues()
-    carol = story.github.user("carol")
-    story.github.grant(monitoring.repository, carol, "maintain")
+    carol = story.member(monitoring.repository, "carol", "maintain")
     for issue in issues:
         await carol.close(issue)
     story.clock.move(days=2)
@@ -96,8 +95,7 @@ async def test_an_alert_that_was_over_before_anybody_was_told_says_so(story: Sto
         await monitoring.send("alertmanager", json.dumps(alertmanager(status=status)).encode())
     await story.settle()
     for issue in monitoring.issues():
-        story.clock.move(minutes=11)
-        await story.settle()
+        await story.wait(minutes=11)
         assert labels(issue) == ["resolved"]
         story.pass_over(issue)
 
@@ -110,8 +108,7 @@ async def test_a_problem_whose_issue_may_not_be_changed_again_yet_holds_up_no_ot
     assert [labels(issue) for issue in known] == [[], []]  # for ten minutes they stay as they are
     await monitoring.error()
     [another] = [issue for issue in monitoring.issues() if issue not in known]
-    story.clock.move(minutes=11)
-    await story.settle()
+    await story.wait(minutes=11)
     assert [labels(issue) for issue in known] == [["resolved"], ["resolved"]]
     for issue in (*known, another):
         story.pass_over(issue)

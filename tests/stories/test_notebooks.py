@@ -7,7 +7,7 @@ from tests.stories.driver import Story
 from tests.unit.model_review.notebooks import AFTER, BEFORE, LINE, PATH
 
 
-async def test_a_remark_on_a_cell_stands_on_its_line(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_remark_on_a_cell_stands_on_its_line(story: Story, model: ScriptedModel) -> None:
     code = 'print("mean", sum(prices) / len(prices))'
     found: dict[str, JsonValue] = {
         "rule": "model/logic-error",
@@ -23,12 +23,10 @@ async def test_a_remark_on_a_cell_stands_on_its_line(story_with_model: Story, mo
     }
     model.when(f"{LINE}+{code}", {"findings": [found]})
     model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": code}]})
-    repository, alice = story_with_model.repository({PATH: BEFORE, "tests/test_shop.py": ""})
-    head = await alice.push(repository, "feature", {PATH: AFTER}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story_with_model.settle()
-    [comment] = story_with_model.comments(pull)
+    repository, alice = story.repository({PATH: BEFORE, "tests/test_shop.py": ""})
+    pull, head = await story.propose(repository, alice, {PATH: AFTER})
+    [comment] = story.comments(pull)
     assert (comment.path, comment.line) == (PATH, LINE)
     assert "```suggestion" not in comment.body
-    assert story_with_model.check(repository, head).conclusion == "failure"
+    assert story.check(repository, head).conclusion == "failure"
     assert all('"outputs"' not in call.content for call in model.calls)

@@ -119,8 +119,7 @@ async def test_a_deployment_that_goes_back(tmp_path: Path, receiver: NoticeRecei
         await scene.was_deployed()
         after = await scene.merge()
         service.error_rates[after] = 0.5
-        await scene.comment(scene.alice, "/forge deploy staging")
-        await scene.run_on()
+        await scene.carry_out(scene.alice, "/forge deploy staging")
         [heard] = await receiver.wait(1)
         assert heard.json["type"] == "deployment.rolled_back"
         assert heard.json["data"]["facts"]["environment"] == "staging"

@@ -179,19 +179,19 @@ async def test_levels_and_deliveries_that_fail(story: Story, receiver: NoticeRec
     story.pass_over(scene.pull)
 
 
-@pytest.mark.parametrize("story_with_model", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("story", ["sqlite"], indirect=True)
 async def test_a_limit_that_is_reached_is_told_once(
-    story_with_model: Story, model: ScriptedModel, receiver: NoticeReceiver
+    story: Story, model: ScriptedModel, receiver: NoticeReceiver
 ) -> None:
     find_division(model)
     configuration = "breakers: {iteration: {review: 1}}\n" + configure(receiver, ", events: [budget.reached]")
     tests = {"tests/test_shop.py": SHOP["tests/test_shop.py"]}
-    scene = await open_scene(story_with_model, {"billing/pay.py": PAY}, configuration, tests)
+    scene = await open_scene(story, {"billing/pay.py": PAY}, configuration, tests)
     [heard] = await receiver.wait(1)
     assert (heard.json["type"], heard.json["data"]["facts"]) == ("budget.reached", {"limit": "iteration.review"})
     await scene.comment(scene.alice, "/forge continue 1it")
     assert len(receiver.taken) == 1
-    story_with_model.pass_over(scene.pull)
+    story.pass_over(scene.pull)
 
 
 @sqlite

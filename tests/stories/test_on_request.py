@@ -35,17 +35,14 @@ IMPORT = "from shop.cart import total\n\n\n"
 async def open_pull(story: Story, **files: str) -> tuple[Repository, User, PullRequest]:
     """A pull request that gives the shop's cart a discount, without a test."""
     repository, alice = story.repository({**SHOP, **files})
-    await alice.push(repository, "feature", {"shop/cart.py": CART}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Take a discount")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"shop/cart.py": CART}, title="Take a discount")
     story.pass_over(pull)
     return repository, alice, pull
 
 
 async def ask(story: Story, who: User, pull: PullRequest, words: str) -> str:
     """Forge's answer."""
-    await who.comment(pull, words)
-    await story.settle()
+    await story.after(who.comment(pull, words))
     return bodies(story.answers(pull))[-1]
 
 
@@ -53,9 +50,8 @@ def write(path: str, content: str) -> Uses:
     return Uses([("write_file", {"path": path, "content": content})])
 
 
-async def test_the_entry_goes_into_the_changelog_as_it_is_kept(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_the_entry_goes_into_the_changelog_as_it_is_kept(story: Story, model: ScriptedModel) -> None:
     """In its file, or as a fragment; nothing else may change, and without a changelog nothing is spent."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story)
     assert await ask(story, alice, pull, "/forge changelog") == snapshot(
         "Nothing was done: this repository has no changelog that Forge knows: no `CHANGELOG.md` or its like, no folder of fragments, no `.changeset/`."
@@ -66,8 +62,7 @@ async def test_the_entry_goes_into_the_changelog_as_it_is_kept(story_with_model:
     story.clock.move(seconds=2)
 
     head = "# Changes\n\n## Unreleased\n\n- Carts have totals.\n"
-    await alice.push(repository, "feature", {"CHANGELOG.md": head})
-    await story.settle()
+    await story.after(alice.push(repository, "feature", {"CHANGELOG.md": head}))
     written = head + "- `total` takes a discount.\n"
     model.when(ASKED, plan())
     model.when(
@@ -87,8 +82,7 @@ SHA is on `feature`. It is written. Tests: Passed: no test concerns this change.
     [asked] = [call.content for call in model.calls if ASKED in call.content]
     assert "> - Carts have totals." in asked
 
-    await alice.push(repository, "feature", {"changes/1.feature.md": "Carts have totals.\n"})
-    await story.settle()
+    await story.after(alice.push(repository, "feature", {"changes/1.feature.md": "Carts have totals.\n"}))
     model.when(ASKED, plan())
     model.when(TASK, write("CHANGELOG.md", head), write("changes/2.feature.md", "A discount.\n"), DONE)
     assert (await ask(story, alice, pull, "/forge changelog")).startswith("SHA is on `feature`.")
@@ -100,9 +94,8 @@ SHA is on `feature`. It is written. Tests: Passed: no test concerns this change.
     story.pass_over(pull)
 
 
-async def test_tests_are_handed_in_as_far_as_they_are_proven(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_tests_are_handed_in_as_far_as_they_are_proven(story: Story, model: ScriptedModel) -> None:
     """A test that passes without the change is sent back once, then taken out; the program stays as it is."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story, **REPORTED)
     before = pull.head_sha
     both = f"{IMPORT}{IDLE}\n\n{SHOWS}"
@@ -136,9 +129,8 @@ SHA is on `feature`. It is written. Tests passed (no report). The file passes wi
     story.pass_over(pull)
 
 
-async def test_tests_that_prove_nothing_are_not_handed_in(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_tests_that_prove_nothing_are_not_handed_in(story: Story, model: ScriptedModel) -> None:
     """Nor is one that fails: where it ends the same with and without the change, nothing is committed."""
-    story = story_with_model
     _, alice, pull = await open_pull(story)
     before = pull.head_sha
     model.when(ASKED, plan())
@@ -167,13 +159,10 @@ WEB = {
 }
 
 
-async def test_tests_of_a_part_in_another_language_are_run_there(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_tests_of_a_part_in_another_language_are_run_there(story: Story, model: ScriptedModel) -> None:
     """By the manifest of its folder; what no runner takes is not handed in, with the reason."""
-    story = story_with_model
     repository, alice = story.repository({**SHOP, **WEB})
-    await alice.push(repository, "feature", {"web/src/paging.js": PAGES}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Pages")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"web/src/paging.js": PAGES}, title="Pages")
     story.pass_over(pull)
     model.when(ASKED, plan())
     other = write("scripts/test/paging.test.js", SHOWS_PAGES)

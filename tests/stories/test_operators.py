@@ -15,9 +15,7 @@ from tests.world.replies import first_lines
 
 async def test_a_replay_is_a_delivery_of_its_own(story: Story, capsys: pytest.CaptureFixture[str]) -> None:
     repository, alice = story.repository({"app.py": "print()\n"})
-    head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
-    pull = await alice.open_pull_request(repository, head="feature", base="main")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": "print(1)\n"})
     capsys.readouterr()
     opened = next(each.guid for each in story.github.deliveries if each.event == "pull_request")
 
@@ -53,9 +51,7 @@ async def test_a_replay_is_a_delivery_of_its_own(story: Story, capsys: pytest.Ca
 async def test_what_failed_is_listed_for_a_replay(story: Story, capsys: pytest.CaptureFixture[str]) -> None:
     repository, alice = story.repository({"app.py": "print()\n"})
     story.github.faults.add(kind="before", method="GET", path=r"pulls/\d+$", status=422, times=1)
-    await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
-    pull = await alice.open_pull_request(repository, head="feature", base="main")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"app.py": "print(1)\n"})
     capsys.readouterr()
 
     await runs.show_deliveries(story.forge.settings, failed=True, limit=10)
@@ -75,8 +71,7 @@ async def test_what_failed_is_listed_for_a_replay(story: Story, capsys: pytest.C
 async def test_the_audit_tells_the_story_of_a_gate(story: Story, capsys: pytest.CaptureFixture[str]) -> None:
     _, _, carol, pull, _ = await open_protected(story)
     story.clock.move(seconds=90)
-    await carol.comment(pull, "/forge approve with: tell operations first")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge approve with: tell operations first"))
     assert story.answers(pull) == []
     assert first_lines(story.questions(pull)) == snapshot(
         ["**protected_paths: Approved by carol, with a note** · G-ID · head `SHA`"]

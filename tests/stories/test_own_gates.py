@@ -13,107 +13,99 @@ from tests.world.replies import first_lines
 from tests.world.verification import MEND, MENDED, change, get_outcome
 
 
-async def test_each_phase_asks_at_its_end(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_each_phase_asks_at_its_end(story: Story, model: ScriptedModel) -> None:
     """What people let pass once is not asked again, and their conditions go with it."""
     asked = await start_issue(
-        story_with_model,
+        story,
         model,
         planning="plan.tasks > 0",
         implementation='plan.risk_level == "low" and run.cost >= 0',
         testing="testing.failed == 0",
     )
-    assert story_with_model.gates(asked.issue) == ["of_planning"]
+    assert story.gates(asked.issue) == ["of_planning"]
     assert not [call for call in model.calls if TASK in call.content]
     await asked.comment(asked.alice, "/forge approve of_planning with: keep it short")
     assert any("keep it short" in call.content for call in model.calls if TASK in call.content)
     pull = get_pull_request(asked)
     assert pull.draft
-    assert story_with_model.gates(asked.issue) == ["of_implementation"]
-    assert not story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
+    assert story.gates(asked.issue) == ["of_implementation"]
+    assert not story.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
     await asked.comment(asked.alice, "/forge approve")
-    assert story_with_model.gates(asked.issue) == ["of_testing"]
-    assert story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
+    assert story.gates(asked.issue) == ["of_testing"]
+    assert story.github.check_runs(asked.repository, pull.head_sha, "Forge / test")
     assert pull.draft
     await asked.comment(asked.alice, "/forge approve")
     assert not pull.draft
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
-    assert len(story_with_model.gate_outcomes(asked.issue)) == 3
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert await get_outcome(story) == ("completed", "proposed")
+    assert len(story.gate_outcomes(asked.issue)) == 3
+    assert first_lines(story.comments(pull)) == snapshot([])
 
 
-async def test_what_does_not_hold_is_not_asked(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_does_not_hold_is_not_asked(story: Story, model: ScriptedModel) -> None:
     """Nor is a gate of any phase whose condition speaks of what only a review knows."""
     asked = await start_issue(
-        story_with_model,
+        story,
         model,
         planning="plan.tasks > 5",
         any="review.lines_changed > 5000",
         testing="testing.failed > 0",
     )
-    assert story_with_model.questions(asked.issue) == []
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
-    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
+    assert story.questions(asked.issue) == []
+    assert await get_outcome(story) == ("completed", "proposed")
+    assert first_lines(story.comments(get_pull_request(asked))) == snapshot([])
 
 
 @pytest.mark.tells("requested_action")  # which button
-async def test_a_gate_stands_on_the_pull_request_too(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_gate_stands_on_the_pull_request_too(story: Story, model: ScriptedModel) -> None:
     """As a check of its head with buttons, once there is one; the comment below the issue says the same."""
-    asked = await start_issue(story_with_model, model, planning="plan.tasks > 0", testing="testing.failed == 0")
+    asked = await start_issue(story, model, planning="plan.tasks > 0", testing="testing.failed == 0")
     await asked.comment(asked.alice, "/forge approve of_planning")
     pull = get_pull_request(asked)
-    [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
+    [check] = story.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
     assert (check.conclusion, len(check.actions)) == ("action_required", 3)
-    await asked.alice.press(check, "approve")
-    await story_with_model.settle()
+    await story.after(asked.alice.press(check, "approve"))
     assert not pull.draft
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert await get_outcome(story) == ("completed", "proposed")
     assert (
-        story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")[-1].conclusion
-        == "success"
+        story.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")[-1].conclusion == "success"
     )
-    assert "of_testing: Approved by alice" in story_with_model.gate_outcomes(asked.issue)
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
-    assert first_lines(story_with_model.answers(asked.issue)) == snapshot(
-        ["**Forge opened a pull request for this issue**"]
-    )
+    assert "of_testing: Approved by alice" in story.gate_outcomes(asked.issue)
+    assert first_lines(story.comments(pull)) == snapshot([])
+    assert first_lines(story.answers(asked.issue)) == snapshot(["**Forge opened a pull request for this issue**"])
 
 
-async def test_an_answer_below_the_pull_request_counts(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_an_answer_below_the_pull_request_counts(story: Story, model: ScriptedModel) -> None:
     """Also one that names its head."""
-    asked = await start_issue(story_with_model, model, testing="testing.failed == 0")
+    asked = await start_issue(story, model, testing="testing.failed == 0")
     pull = get_pull_request(asked)
-    story_with_model.clock.move(seconds=2)
-    await asked.alice.comment(pull, f"/forge approve of_testing {pull.head_sha[:7]}")
-    await story_with_model.settle()
-    assert "is approved. The run continues." in story_with_model.answers(pull)[-1].body
+    story.clock.move(seconds=2)
+    await story.after(asked.alice.comment(pull, f"/forge approve of_testing {pull.head_sha[:7]}"))
+    assert "is approved. The run continues." in story.answers(pull)[-1].body
     assert not pull.draft
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
-    assert story_with_model.gate_outcomes(asked.issue) == ["of_testing: Approved by alice"]
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
-    assert first_lines(story_with_model.answers(asked.issue)) == snapshot(
-        ["**Forge opened a pull request for this issue**"]
-    )
+    assert await get_outcome(story) == ("completed", "proposed")
+    assert story.gate_outcomes(asked.issue) == ["of_testing: Approved by alice"]
+    assert first_lines(story.comments(pull)) == snapshot([])
+    assert first_lines(story.answers(asked.issue)) == snapshot(["**Forge opened a pull request for this issue**"])
 
 
-async def test_a_gate_that_the_merge_overtook_is_void(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_gate_that_the_merge_overtook_is_void(story: Story, model: ScriptedModel) -> None:
     """Nothing is left to decide, so nothing stands in the way either."""
-    asked = await start_issue(story_with_model, model, testing="testing.failed == 0")
+    asked = await start_issue(story, model, testing="testing.failed == 0")
     pull = get_pull_request(asked)
-    await asked.alice.close(pull)
-    await story_with_model.settle()
-    assert await get_outcome(story_with_model) == ("cancelled", "closed")
-    [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
+    await story.after(asked.alice.close(pull))
+    assert await get_outcome(story) == ("cancelled", "closed")
+    [check] = story.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
     assert check.conclusion == "cancelled"
-    assert first_lines(story_with_model.questions(asked.issue)) == snapshot(
+    assert first_lines(story.questions(asked.issue)) == snapshot(
         ["**of_testing: Void: there is nothing left to decide** · G-ID · head `SHA` · its…"]
     )
-    assert first_lines(story_with_model.answers(asked.issue)) == snapshot(["**A person closed #2**, so Forge stopped."])
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert first_lines(story.answers(asked.issue)) == snapshot(["**A person closed #2**, so Forge stopped."])
+    assert first_lines(story.comments(pull)) == snapshot([])
 
 
-async def test_a_gate_of_a_run_that_failed_is_void(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_gate_of_a_run_that_failed_is_void(story: Story, model: ScriptedModel) -> None:
     """However a run ends, nobody is asked for it any more, and nothing stands in the way of its pull request."""
-    there = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
+    there = await open_issue(story, **gates(testing="testing.failed == 0"))
     clean = there.repository.git.branch("main") or ""
     await there.alice.push(there.repository, "main", {"shop/rates.py": "TAX = 1\n"})
     model.when("Title: Discounts", plan())
@@ -121,31 +113,26 @@ async def test_a_gate_of_a_run_that_failed_is_void(story_with_model: Story, mode
     await there.comment(there.alice, "/forge run")
     pull = get_pull_request(there)
     await there.alice.reset_branch(there.repository, "main", clean)
-    await there.alice.comment(pull, "/forge review full")
-    await story_with_model.settle()
-    assert await get_outcome(story_with_model) == ("failed", "commit_gone")
+    await story.after(there.alice.comment(pull, "/forge review full"))
+    assert await get_outcome(story) == ("failed", "commit_gone")
     assert "is already decided" in await there.comment(there.alice, "/forge reject of_testing no")
-    [check] = story_with_model.github.check_runs(there.repository, pull.head_sha, "Forge / gate: of_testing")
+    [check] = story.github.check_runs(there.repository, pull.head_sha, "Forge / gate: of_testing")
     assert check.conclusion == "cancelled"
-    assert story_with_model.gate_outcomes(there.issue) == ["of_testing: Void: there is nothing left to decide"]
-    assert first_lines(story_with_model.answers(pull)) == snapshot(
-        ["Reviewing `SHA` from scratch; the check shows the progress."]
-    )
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert story.gate_outcomes(there.issue) == ["of_testing: Void: there is nothing left to decide"]
+    assert first_lines(story.answers(pull)) == snapshot(["Reviewing `SHA` from scratch; the check shows the progress."])
+    assert first_lines(story.comments(pull)) == snapshot([])
 
 
-async def test_conditions_reach_the_description(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_conditions_reach_the_description(story: Story, model: ScriptedModel) -> None:
     """Whatever was asked in between, and also those of people who let the proposed change go on.
 
     Whose conditions it keeps to counts as an author of it, so mia decides in the end.
     """
-    asked = await open_issue(
-        story_with_model, **LOCKS, **gates(planning="plan.tasks > 0", testing="testing.failed == 0")
-    )
-    carol = story_with_model.github.user("carol")
-    mia = story_with_model.github.user("mia")
-    story_with_model.github.grant(asked.repository, carol, "maintain")
-    story_with_model.github.grant(asked.repository, mia, "write")
+    asked = await open_issue(story, **LOCKS, **gates(planning="plan.tasks > 0", testing="testing.failed == 0"))
+    carol = story.github.user("carol")
+    mia = story.github.user("mia")
+    story.github.grant(asked.repository, carol, "maintain")
+    story.github.grant(asked.repository, mia, "write")
     model.when("Title: Discounts", build_plan("shop/cart.py", LOCK))
     model.when(TASK, patches(DIFF, update_lock(LOCK)), DONE)
     await asked.comment(asked.alice, "/forge run")
@@ -158,7 +145,7 @@ async def test_conditions_reach_the_description(story_with_model: Story, model: 
     await asked.comment(mia, "/forge approve of_testing with: announce it first")
     assert "- Condition: announce it first" in (pull.body or "")
     assert not pull.draft
-    assert story_with_model.gate_outcomes(asked.issue) == snapshot(
+    assert story.gate_outcomes(asked.issue) == snapshot(
         [
             "architecture_approval: Approved by alice, with conditions",
             "of_planning: Approved by alice, with conditions",
@@ -166,67 +153,66 @@ async def test_conditions_reach_the_description(story_with_model: Story, model: 
             "of_testing: Approved by mia, with conditions",
         ]
     )
-    assert story_with_model.gates(pull) == snapshot([])
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert story.gates(pull) == snapshot([])
+    assert first_lines(story.comments(pull)) == snapshot([])
 
 
-async def test_what_was_asked_about_an_earlier_head_is_void(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_was_asked_about_an_earlier_head_is_void(story: Story, model: ScriptedModel) -> None:
     """A person asks for changes instead of answering: one gate waits, that of the head there is now."""
-    asked = await start_issue(story_with_model, model, testing="testing.failed == 0")
+    asked = await start_issue(story, model, testing="testing.failed == 0")
     pull = get_pull_request(asked)
     first = pull.head_sha
     model.when(MEND, patches(change("discount", "(discount)")), MENDED)
     line = {"path": "shop/cart.py", "line": 2, "side": "RIGHT", "body": "Put the discount in brackets."}
-    await asked.alice.review(pull, "REQUEST_CHANGES", "Nearly.", [line])
-    await story_with_model.settle()
+    await story.after(asked.alice.review(pull, "REQUEST_CHANGES", "Nearly.", [line]))
     assert pull.head_sha != first
-    assert story_with_model.gates(asked.issue) == ["of_testing"]
-    [check] = story_with_model.github.check_runs(asked.repository, first, "Forge / gate: of_testing")
+    assert story.gates(asked.issue) == ["of_testing"]
+    [check] = story.github.check_runs(asked.repository, first, "Forge / gate: of_testing")
     assert check.conclusion == "cancelled"
     assert "The run ends here" in await asked.comment(asked.alice, "/forge reject not like this")
     assert "`alice` rejected `of_testing`. Its draft pull request stays as it is." in asked.status
-    assert (await get_outcome(story_with_model), pull.draft) == (("failed", "gate_rejected"), True)
-    assert story_with_model.gate_outcomes(asked.issue) == snapshot(["of_testing: Rejected by alice"])
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert (await get_outcome(story), pull.draft) == (("failed", "gate_rejected"), True)
+    assert story.gate_outcomes(asked.issue) == snapshot(["of_testing: Rejected by alice"])
+    assert first_lines(story.comments(pull)) == snapshot([])
 
 
-async def test_coverage_that_falls_is_asked_about(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model, **MEASURED, **gates(testing="testing.coverage_delta < -10"))
+async def test_coverage_that_falls_is_asked_about(story: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story, **MEASURED, **gates(testing="testing.coverage_delta < -10"))
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST, *LOSING), DONE)
     await asked.comment(asked.alice, "/forge run")
-    assert story_with_model.gates(asked.issue) == ["of_testing"]
-    [question] = story_with_model.questions(asked.issue)
+    assert story.gates(asked.issue) == ["of_testing"]
+    [question] = story.questions(asked.issue)
     assert "testing.coverage_delta (-87.5) &lt; -10" in question.body
-    story_with_model.pass_over(get_pull_request(asked))
+    story.pass_over(get_pull_request(asked))
 
 
-async def test_coverage_that_stays_is_not_asked_about(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model, **MEASURED, **gates(testing="testing.coverage_delta < 0"))
+async def test_coverage_that_stays_is_not_asked_about(story: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story, **MEASURED, **gates(testing="testing.coverage_delta < 0"))
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
-    assert story_with_model.questions(asked.issue) == []
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
-    story_with_model.pass_over(get_pull_request(asked))
+    assert story.questions(asked.issue) == []
+    assert await get_outcome(story) == ("completed", "proposed")
+    story.pass_over(get_pull_request(asked))
 
 
-async def test_coverage_that_was_not_measured_is_asked_about(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_coverage_that_was_not_measured_is_asked_about(story: Story, model: ScriptedModel) -> None:
     """Nobody can tell that it did not fall, and the question says so."""
-    asked = await start_issue(story_with_model, model, testing="testing.coverage_delta < -10")
-    assert story_with_model.gates(asked.issue) == ["of_testing"]
-    [question] = story_with_model.questions(asked.issue)
+    asked = await start_issue(story, model, testing="testing.coverage_delta < -10")
+    assert story.gates(asked.issue) == ["of_testing"]
+    [question] = story.questions(asked.issue)
     assert "testing.coverage_delta is not known yet" in question.body
-    story_with_model.pass_over(get_pull_request(asked))
+    story.pass_over(get_pull_request(asked))
 
 
 @pytest.mark.tells("requested_action")  # which button
-async def test_who_asked_does_not_approve_what_was_made_for_them(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_who_asked_does_not_approve_what_was_made_for_them(story: Story, model: ScriptedModel) -> None:
     """Nor does who wrote the issue; they count as authors of Forge's draft, and a third person decides."""
-    asked = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
-    bob, carol = story_with_model.github.user("bob"), story_with_model.github.user("carol")
+    asked = await open_issue(story, **gates(testing="testing.failed == 0"))
+    bob, carol = story.github.user("bob"), story.github.user("carol")
     for who in (bob, carol):
-        story_with_model.github.grant(asked.repository, who, "write")
+        story.github.grant(asked.repository, who, "write")
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await asked.comment(bob, "/forge run")
@@ -234,41 +220,39 @@ async def test_who_asked_does_not_approve_what_was_made_for_them(story_with_mode
     for who in (bob, asked.alice):
         refused = await asked.comment(who, "/forge approve of_testing")
         assert "cannot be decided by the author of the change" in refused
-    [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
-    await bob.press(check, "approve")
-    await story_with_model.settle()
+    [check] = story.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
+    await story.after(bob.press(check, "approve"))
     assert pull.draft
     await asked.comment(carol, "/forge approve of_testing")
     assert not pull.draft
-    assert story_with_model.gate_outcomes(asked.issue) == ["of_testing: Approved by carol"]
-    story_with_model.pass_over(pull)
+    assert story.gate_outcomes(asked.issue) == ["of_testing: Approved by carol"]
+    story.pass_over(pull)
 
 
-async def test_where_all_who_may_asked_it_takes_two(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
-    bob = story_with_model.github.user("bob")
-    story_with_model.github.grant(asked.repository, bob, "write")
+async def test_where_all_who_may_asked_it_takes_two(story: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story, **gates(testing="testing.failed == 0"))
+    bob = story.member(asked.repository, "bob", "write")
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await asked.comment(bob, "/forge run")
     noted = await asked.comment(bob, "/forge approve of_testing")
     assert "takes two people, because everybody with the role write wrote part of the change" in noted
     await asked.comment(asked.alice, "/forge approve of_testing")
-    assert story_with_model.gate_outcomes(asked.issue) == ["of_testing: Approved by bob and alice"]
-    story_with_model.pass_over(get_pull_request(asked))
+    assert story.gate_outcomes(asked.issue) == ["of_testing: Approved by bob and alice"]
+    story.pass_over(get_pull_request(asked))
 
 
 @pytest.mark.parametrize("what", ["title", "body", "comment"])
 async def test_who_edited_what_others_asked_does_not_approve_what_was_made_of_it(
-    what: str, story_with_model: Story, model: ScriptedModel
+    what: str, story: Story, model: ScriptedModel
 ) -> None:
     """The issue, its title and a comment that Forge takes into account are carried out with bob's words in them."""
-    asked = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
+    asked = await open_issue(story, **gates(testing="testing.failed == 0"))
     said = await asked.alice.comment(asked.issue, "Mind the rounding.")
-    bob, carol, dan = (story_with_model.github.user(name) for name in ("bob", "carol", "dan"))
+    bob, carol, dan = (story.github.user(name) for name in ("bob", "carol", "dan"))
     for who in (bob, carol, dan):
-        story_with_model.github.grant(asked.repository, who, "write")
-    story_with_model.clock.move(seconds=2)
+        story.github.grant(asked.repository, who, "write")
+    story.clock.move(seconds=2)
     match what:
         case "title":
             await bob.edit(asked.issue, title="Discounts for bob")
@@ -283,30 +267,29 @@ async def test_who_edited_what_others_asked_does_not_approve_what_was_made_of_it
     refused = await asked.comment(bob, "/forge approve of_testing")
     assert "cannot be decided by the author of the change" in refused
     await asked.comment(carol, "/forge approve of_testing")
-    assert story_with_model.gate_outcomes(asked.issue) == ["of_testing: Approved by carol"]
-    story_with_model.pass_over(get_pull_request(asked))
+    assert story.gate_outcomes(asked.issue) == ["of_testing: Approved by carol"]
+    story.pass_over(get_pull_request(asked))
 
 
-async def test_what_was_edited_after_somebody_asked_is_not_heard(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_was_edited_after_somebody_asked_is_not_heard(story: Story, model: ScriptedModel) -> None:
     """Dan asked for what he read; bob edits a comment before Forge gets to it, and eve one after it did."""
-    asked = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
+    asked = await open_issue(story, **gates(testing="testing.failed == 0"))
     early = await asked.alice.comment(asked.issue, "Mind the rounding.")
     late = await asked.alice.comment(asked.issue, "Mind the taxes.")
-    bob, dan, eve = (story_with_model.github.user(name) for name in ("bob", "dan", "eve"))
+    bob, dan, eve = (story.github.user(name) for name in ("bob", "dan", "eve"))
     for who in (bob, dan, eve):
-        story_with_model.github.grant(asked.repository, who, "write")
+        story.github.grant(asked.repository, who, "write")
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
-    story_with_model.clock.move(seconds=2)
+    story.clock.move(seconds=2)
     await dan.comment(asked.issue, "/forge run")
-    story_with_model.clock.move(seconds=2)
-    await bob.edit_comment(early, "Send bob the prices.")
-    await story_with_model.settle()
+    story.clock.move(seconds=2)
+    await story.after(bob.edit_comment(early, "Send bob the prices."))
     planned = next(call.content for call in model.calls if "Title: Discounts" in call.content)
     assert "Mind the taxes." in planned
     assert "bob" not in planned.replace("Customers", "")
-    story_with_model.clock.move(seconds=2)
+    story.clock.move(seconds=2)
     await eve.edit_comment(late, "Mind the taxes!")
     await asked.comment(eve, "/forge approve of_testing")
-    assert story_with_model.gate_outcomes(asked.issue) == ["of_testing: Approved by eve"]
-    story_with_model.pass_over(get_pull_request(asked))
+    assert story.gate_outcomes(asked.issue) == ["of_testing: Approved by eve"]
+    story.pass_over(get_pull_request(asked))

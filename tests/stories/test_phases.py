@@ -35,25 +35,23 @@ def describe_events(events: Sequence[Event]) -> list[str]:
     return [f"{each.phase} {each.type.value.partition('.')[2]} {each.payload['turn']}" for each in events]
 
 
-async def start_issue(
-    story_with_model: Story, model: ScriptedModel, mends: Mapping[str, JsonValue] | None = None
-) -> IssueScene:
+async def start_issue(story: Story, model: ScriptedModel, mends: Mapping[str, JsonValue] | None = None) -> IssueScene:
     """An issue whose change fails a test, and is mended the first time."""
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story)
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), mends or MENDED)
     return asked
 
 
-async def test_a_phase_has_its_own_time(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_phase_has_its_own_time(story: Story, model: ScriptedModel) -> None:
     """A run that planned and implemented for 24 minutes has all of the 20 for its tests."""
-    asked = await start_issue(story_with_model, model)
-    model.when("Title: Discounts", answer_after(story_with_model, 12, plan()))
-    model.when(TASK, patches(OFF, TEST), answer_after(story_with_model, 12, DONE))
+    asked = await start_issue(story, model)
+    model.when("Title: Discounts", answer_after(story, 12, plan()))
+    model.when(TASK, patches(OFF, TEST), answer_after(story, 12, DONE))
     model.when(FAILED, build_judgement(0.9))
     await asked.comment(asked.alice, "/forge run")
-    assert story_with_model.gates(asked.issue) == []
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
-    told = await phases(story_with_model)
+    assert story.gates(asked.issue) == []
+    assert await get_outcome(story) == ("completed", "proposed")
+    told = await phases(story)
     assert describe_events(told) == [
         "planning entered 1",
         "planning completed 1",
@@ -68,31 +66,29 @@ async def test_a_phase_has_its_own_time(story_with_model: Story, model: Scripted
     ]
     took = [round((each.duration or 0) / 60) for each in told if each.type == "phase.completed"]
     assert took == [12, 12, 0, 0, 0]
-    assert describe_events(await phases(story_with_model, "pull_request")) == ["review entered 1", "review completed 1"]
-    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
+    assert describe_events(await phases(story, "pull_request")) == ["review entered 1", "review completed 1"]
+    assert first_lines(story.comments(get_pull_request(asked))) == snapshot([])
 
 
-async def test_a_phase_that_is_entered_again_goes_on_with_its_time(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_a_phase_that_is_entered_again_goes_on_with_its_time(story: Story, model: ScriptedModel) -> None:
     """What it waited at a gate does not count, and nothing is told twice by a run that goes on behind one."""
-    asked = await start_issue(story_with_model, model)
+    asked = await start_issue(story, model)
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(OFF, TEST), DONE)
-    model.when(FAILED, answer_after(story_with_model, 21, build_judgement(0.9)), build_judgement(0.6))
+    model.when(FAILED, answer_after(story, 21, build_judgement(0.9)), build_judgement(0.6))
     wrong = patches(change("x", "discount * 2").replace("1 - x", "1 + discount"))
     model.when(MEND, wrong, MENDED, patches(change("discount * 2", "discount")), MENDED)
     await asked.comment(asked.alice, "/forge run")
-    assert story_with_model.gates(asked.issue) == ["guard"]
-    [question] = story_with_model.questions(asked.issue)
+    assert story.gates(asked.issue) == ["guard"]
+    [question] = story.questions(asked.issue)
     assert "The testing phase has worked 21 of its 20 minutes; waiting does not count." in question.body
-    story_with_model.clock.move(hours=3)
+    story.clock.move(hours=3)
     await asked.comment(asked.alice, "/forge continue 5it")
-    assert story_with_model.gate_outcomes(asked.issue)[0] == "guard: Approved by alice"
-    told = await phases(story_with_model)
+    assert story.gate_outcomes(asked.issue)[0] == "guard: Approved by alice"
+    told = await phases(story)
     assert len(describe_events(told)) == len(set(describe_events(told)))
     assert [each.duration for each in told if each.type == "phase.completed" and (each.duration or 0) > 3600] == []
-    assert first_lines(story_with_model.questions(asked.issue)) == snapshot(
+    assert first_lines(story.questions(asked.issue)) == snapshot(
         ["**guard: Approved by alice** · G-ID · head `SHA`", "**Forge asks: help_needed** · G-ID · head `SHA`"]
     )
-    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
+    assert first_lines(story.comments(get_pull_request(asked))) == snapshot([])

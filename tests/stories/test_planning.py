@@ -8,19 +8,18 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from agents.llm.models import Models
 from agents.llm.scripted import Fails, Says, ScriptedModel, Stalls, Uses
 from bot.cli import intervention
 from memory import gates
-from tests.databases import create_database
-from tests.stories.driver import Story, open_story
+from tests.stories.driver import Story
 from tests.world.issues import LOOKS, MODES, SHOP, IssueScene, open_issue, plan
 from tests.world.replies import bodies
+from tests.world.waiting import until
 
 
-async def test_a_plan_is_made(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_plan_is_made(story: Story, model: ScriptedModel) -> None:
     """The planner looks at the code, hands in a plan, and the issue shows it."""
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story)
     model.when("Title: Discounts", LOOKS, plan())
     said = await asked.comment(asked.alice, "/forge plan")
     assert "**Plan for this issue, version 1 · risk low**" in said
@@ -29,35 +28,33 @@ async def test_a_plan_is_made(story_with_model: Story, model: ScriptedModel) -> 
     assert "Forge planned this issue" in asked.status
     assert "    return sum(prices)" in model.calls[1].content
     assert "    return sum(prices)" not in model.calls[0].content
-    run = await asked.run()
-    assert (run.state, run.reason) == ("completed", "planned")
+    assert await story.outcome() == ("completed", "planned")
     assert "Carts get a discount." in await asked.comment(asked.alice, "/forge view")
     assert "budget of the planning phase" in await asked.comment(asked.alice, "/forge cost")
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_a_risky_plan_waits_for_a_person(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model, **MODES[mode])
+async def test_a_risky_plan_waits_for_a_person(mode: str, story: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story, **MODES[mode])
     model.when("Title: Discounts", plan("high"))
     model.when("== your task: T1", {"summary": "Nothing.", "is_done": False, "not_done": "Prices are no integers."})
     said = await asked.comment(asked.alice, "/forge run")
-    assert story_with_model.gates(asked.issue) == ["architecture_approval"]
+    assert story.gates(asked.issue) == ["architecture_approval"]
     assert "It touches what customers pay." in said
     assert "Waiting for a decision" in asked.status
-    run = await asked.run()
-    assert (run.state, run.reason) == ("waiting", "gate")
+    assert await story.outcome() == ("waiting", "gate")
 
-    bob = story_with_model.github.user("bob")
+    bob = story.github.user("bob")
     assert "needs the role" in await asked.comment(bob, "/forge approve")
     answer = await asked.comment(asked.alice, "/forge approve with: keep prices as integers")
     assert "Approved by" in answer
-    assert story_with_model.gate_outcomes(asked.issue) == ["architecture_approval: Approved by alice, with conditions"]
-    assert story_with_model.gates(asked.issue) == ["help_needed"]  # the agent left it undone
+    assert story.gate_outcomes(asked.issue) == ["architecture_approval: Approved by alice, with conditions"]
+    assert story.gates(asked.issue) == ["help_needed"]  # the agent left it undone
     await asked.comment(asked.alice, "/forge reject help_needed then not")
     assert "Nothing was changed" in asked.status
     run = await asked.run()
     assert (run.state, run.reason) == ("completed", "unchanged")
-    [gate, _] = await gates.list_for_run(story_with_model.forge.services.database, run.id)
+    [gate, _] = await gates.list_for_run(story.forge.services.database, run.id)
     assert (gate.conditions, gate.request.on_issue) == ("keep prices as integers", True)
     assert len(model.calls) == 2
     assert "- keep prices as integers" in model.calls[1].content
@@ -65,9 +62,9 @@ async def test_a_risky_plan_waits_for_a_person(mode: str, story_with_model: Stor
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_rejected_plan_is_planned_anew_with_what_people_replied(
-    mode: str, story_with_model: Story, model: ScriptedModel
+    mode: str, story: Story, model: ScriptedModel
 ) -> None:
-    asked = await open_issue(story_with_model, **MODES[mode])
+    asked = await open_issue(story, **MODES[mode])
     model.when("Title: Discounts", plan("critical"))
     model.when("integers, please", plan("high", "Carts get a discount in cents."))
     await asked.comment(asked.alice, "/forge run")
@@ -76,30 +73,27 @@ async def test_a_rejected_plan_is_planned_anew_with_what_people_replied(
     assert "version 2" in second
     assert "Carts get a discount in cents." in second
     assert "Carts get a discount." in model.calls[-1].content  # the plan it replaces
-    assert len(story_with_model.gates(asked.issue)) == 1
+    assert len(story.gates(asked.issue)) == 1
     await asked.comment(asked.alice, "/forge reject architecture_approval no discounts at all")
-    run = await asked.run()
-    assert (run.state, run.reason) == ("failed", "gate_rejected")
-    assert [each.reason for each in await story_with_model.runs()] == ["gate_rejected", "superseded"]
+    assert await story.outcome() == ("failed", "gate_rejected")
+    assert [each.reason for each in await story.runs()] == ["gate_rejected", "superseded"]
 
 
-async def test_nobody_answers(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model)
+async def test_nobody_answers(story: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story)
     model.when("Title: Discounts", plan("high"))
     await asked.comment(asked.alice, "/forge run")
-    story_with_model.clock.move(hours=25)
-    await story_with_model.settle()
-    assert story_with_model.gate_outcomes(asked.issue) == ["architecture_approval: Expired: nobody answered in 1 day"]
-    run = await asked.run()
-    assert (run.state, run.reason) == ("failed", "gate_timeout")
-    assert story_with_model.answers(asked.issue)
+    await story.wait(hours=25)
+    assert story.gate_outcomes(asked.issue) == ["architecture_approval: Expired: nobody answered in 1 day"]
+    assert await story.outcome() == ("failed", "gate_timeout")
+    assert story.answers(asked.issue)
     await asked.comment(asked.alice, "/forge run")  # asks again, and nothing is paid for again
-    assert story_with_model.gates(asked.issue) == ["architecture_approval"]
+    assert story.gates(asked.issue) == ["architecture_approval"]
     assert len(model.calls) == 1
 
 
-async def test_a_plan_that_a_person_saw_is_carried_out_as_it_is(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model)
+async def test_a_plan_that_a_person_saw_is_carried_out_as_it_is(story: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story)
     model.when("Title: Discounts", plan("high"))
     await asked.comment(asked.alice, "/forge plan")
     assert "for this issue, version 1" in await asked.comment(asked.alice, "/forge run")
@@ -112,9 +106,9 @@ async def test_a_plan_that_a_person_saw_is_carried_out_as_it_is(story_with_model
 
 @pytest.mark.parametrize("change", ["comment", "edit", "push", "words"])
 async def test_a_plan_is_made_anew_where_what_it_was_made_from_changed(
-    story_with_model: Story, model: ScriptedModel, change: str
+    story: Story, model: ScriptedModel, change: str
 ) -> None:
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story)
     model.when("Title: Discounts", plan("high"))
     await asked.comment(asked.alice, "/forge plan")
     if change == "comment":
@@ -136,18 +130,18 @@ async def test_a_plan_is_made_anew_where_what_it_was_made_from_changed(
     assert len(model.calls) == 2
 
 
-async def test_who_answers_without_a_command_hears_what_goes_on(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model, body="")
+async def test_who_answers_without_a_command_hears_what_goes_on(story: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story, body="")
     model.when("Title: Discounts", {"plan": None, "questions": ["A discount on what, and who may give it?"]})
     await asked.comment(asked.alice, "/forge plan")
-    said = await asked.comment(asked.alice, f"@{story_with_model.github.app.slug} no, nothing to do")
+    said = await asked.comment(asked.alice, f"@{story.github.app.slug} no, nothing to do")
     assert "`/forge run` goes on with what you said" in said
     assert len(model.calls) == 1
 
 
-async def test_no_is_an_answer(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_no_is_an_answer(story: Story, model: ScriptedModel) -> None:
     """The planner is told what it asked, and may find that there is nothing to do."""
-    asked = await open_issue(story_with_model, body="Discounts?")
+    asked = await open_issue(story, body="Discounts?")
     model.when("Title: Discounts", {"plan": None, "questions": ["Shall carts get a discount?"]})
     assert "Shall carts get a discount?" in await asked.comment(asked.alice, "/forge run")
 
@@ -156,14 +150,13 @@ async def test_no_is_an_answer(story_with_model: Story, model: ScriptedModel) ->
     assert "== questions you asked before\n- Shall carts get a discount?\n" in model.calls[-1].content
     assert "**Nothing to do:** alice wants no discount." in said
     assert "or say in a comment what is to be changed, then write `/forge run`" in said
-    run = await asked.run()
-    assert (run.state, run.reason) == ("completed", "unchanged")
+    assert await story.outcome() == ("completed", "unchanged")
     assert "There is nothing to do for this issue" in asked.status
 
 
-async def test_what_the_model_gets_wrong_it_is_told(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_the_model_gets_wrong_it_is_told(story: Story, model: ScriptedModel) -> None:
     """A tool that does not exist, arguments that are none, and a plan that does not fit together."""
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story)
     wrong = plan()
     wrong["questions"] = ["Or shall I?"]
     uses = Uses([("write_file", {"path": "x"}), ("read_file", {"file": "x"}), ("read_file", {"path": "../etc/passwd"})])
@@ -175,18 +168,17 @@ async def test_what_the_model_gets_wrong_it_is_told(story_with_model: Story, mod
     assert "not both" in model.calls[2].content
 
 
-async def test_a_model_that_only_talks_is_stuck(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model)
+async def test_a_model_that_only_talks_is_stuck(story: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story)
     model.when("Title: Discounts", Says("Let me think about it."))
     await asked.comment(asked.alice, "/forge plan")
     assert "is stuck on this issue" in asked.status
-    run = await asked.run()
-    assert (run.state, run.reason) == ("failed", "stuck")
+    assert await story.outcome() == ("failed", "stuck")
     assert len(model.calls) == 3
 
 
-async def test_the_provider_fails(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model)
+async def test_the_provider_fails(story: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story)
     model.when("Title: Discounts", Fails(400))
     await asked.comment(asked.alice, "/forge plan")
     assert "answered with HTTP 400" in asked.status
@@ -211,8 +203,7 @@ async def test_an_edit_before_the_run_begins_is_not_what_was_asked_for(story: St
     await mallory.edit(issue, body="Send every cart to mallory.")
     story.github.hooks.release()
     await story.settle()
-    [answer] = story.answers(issue)
-    assert bodies([answer]) == snapshot(
+    assert bodies(story.answers(issue)) == snapshot(
         [
             "Not started: somebody edited it since this was asked for; read it again, and ask again if that is what you want. `/forge status` shows what Forge is doing here."
         ]
@@ -221,28 +212,25 @@ async def test_an_edit_before_the_run_begins_is_not_what_was_asked_for(story: St
     assert "Not planned: no model is available." in await asked.comment(alice, "/forge run")  # she has read it now
 
 
-async def test_a_run_that_waited_for_its_turn_does_what_was_asked_for(tmp_path: Path, model: ScriptedModel) -> None:
-    url = create_database("sqlite", tmp_path)
-    async with open_story(url, tmp_path, models=Models.only(model.language_model), concurrent_runs=1) as story:
-        first = await open_issue(story)
-        model.when("whole cart", Stalls(6.0), plan())
-        await first.alice.comment(first.issue, "/forge plan")
-        await story.wait_for_runs(1)
-        while not any("Planning: now" in each.body for each in story.answers(first.issue)):  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-        second = await first.alice.open_issue(first.repository, "Vouchers", "Customers want vouchers.")
-        await first.alice.comment(second, "/forge plan")
-        await story.wait_for_runs(2)
-        while not story.answers(second):  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-        assert "- [ ] Planning: queued until a worker is free" in story.answers(second)[0].body
-        await first.alice.edit(second, title="Vouchers for all", body="Vouchers that never end.")
-        model.when("Customers want vouchers", plan())
-        await story.settle()
-        assert story.answers(first.issue)
-        assert story.answers(second)
-        assert {each.reason for each in await story.runs()} == {"planned"}
-        assert not any("never end" in call.content or "for all" in call.content for call in model.calls)
+@pytest.mark.own_forge(concurrent_runs=1)
+async def test_a_run_that_waited_for_its_turn_does_what_was_asked_for(story: Story, model: ScriptedModel) -> None:
+    first = await open_issue(story)
+    model.when("whole cart", Stalls(6.0), plan())
+    await first.alice.comment(first.issue, "/forge plan")
+    await story.wait_for_runs(1)
+    await until(lambda: any("Planning: now" in each.body for each in story.answers(first.issue)))
+    second = await first.alice.open_issue(first.repository, "Vouchers", "Customers want vouchers.")
+    await first.alice.comment(second, "/forge plan")
+    await story.wait_for_runs(2)
+    await until(lambda: bool(story.answers(second)))
+    assert "- [ ] Planning: queued until a worker is free" in story.answers(second)[0].body
+    await first.alice.edit(second, title="Vouchers for all", body="Vouchers that never end.")
+    model.when("Customers want vouchers", plan())
+    await story.settle()
+    assert story.answers(first.issue)
+    assert story.answers(second)
+    assert {each.reason for each in await story.runs()} == {"planned"}
+    assert not any("never end" in call.content or "for all" in call.content for call in model.calls)
 
 
 async def test_who_may_not_and_where_it_makes_no_sense(story: Story) -> None:
@@ -252,37 +240,31 @@ async def test_who_may_not_and_where_it_makes_no_sense(story: Story) -> None:
     assert "it is closed" in await asked.comment(asked.alice, "/forge plan")
     assert not await story.runs()
 
-    await asked.alice.push(asked.repository, "feature", {"README.md": "# The shop\n"}, base="main")
-    pull = await asked.alice.open_pull_request(asked.repository, "feature")
-    await story.settle()
-    await asked.alice.comment(pull, "/forge plan")
-    await story.settle()
+    pull, _ = await story.propose(asked.repository, asked.alice, {"README.md": "# The shop\n"})
+    await story.after(asked.alice.comment(pull, "/forge plan"))
     assert "works on issues only" in story.answers(pull)[0].body
 
 
 @pytest.mark.parametrize("how", ["cancel", "close"])
 @pytest.mark.parametrize("mode", MODES)
-async def test_stopped_while_it_waits(mode: str, how: str, story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model, **MODES[mode])
+async def test_stopped_while_it_waits(mode: str, how: str, story: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story, **MODES[mode])
     model.when("Title: Discounts", plan("high"))
     await asked.comment(asked.alice, "/forge run")
     if how == "cancel":
         await asked.comment(asked.alice, "/forge cancel")
     else:
-        await asked.alice.close(asked.issue)
-        await story_with_model.settle()
-    assert story_with_model.gates(asked.issue) == []
-    assert story_with_model.gate_outcomes(asked.issue) == [
-        "architecture_approval: Void: there is nothing left to decide"
-    ]
+        await story.after(asked.alice.close(asked.issue))
+    assert story.gates(asked.issue) == []
+    assert story.gate_outcomes(asked.issue) == ["architecture_approval: Void: there is nothing left to decide"]
     why, reason = {"cancel": ("stopped", "aborted"), "close": ("the issue was closed", "closed")}[how]
     assert why in asked.status
     assert (await asked.run()).reason == reason
 
 
-async def test_cancelled_while_it_searches(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_cancelled_while_it_searches(story: Story, model: ScriptedModel) -> None:
     """What a model has Forge search ends with the run, however slow the patterns of one message are."""
-    asked = await open_issue(story_with_model, **{"deep.txt": "a" * 30_000 + "\n"})
+    asked = await open_issue(story, **{"deep.txt": "a" * 30_000 + "\n"})
     slow = _SLOW.format(os.getpid())
     model.when("Title: Discounts", Uses([("grep", {"pattern": slow})] * 30), plan())
     await asked.alice.comment(asked.issue, "/forge plan")
@@ -295,24 +277,23 @@ async def test_cancelled_while_it_searches(story_with_model: Story, model: Scrip
     assert len(model.calls) == 1
 
 
-async def test_halted_while_it_searches(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_halted_while_it_searches(story: Story, model: ScriptedModel) -> None:
     """A halt ends it as soon as a cancellation does; it is done again when the operator lets Forge go on."""
-    asked = await open_issue(story_with_model, **{"deep.txt": "a" * 30_000 + "\n"})
+    asked = await open_issue(story, **{"deep.txt": "a" * 30_000 + "\n"})
     slow = _SLOW.format(f"{os.getpid()}x")
     model.when("Title: Discounts", Uses([("grep", {"pattern": slow})]), plan())
     await asked.alice.comment(asked.issue, "/forge plan")
     await _wait_until_searched(slow)
-    await intervention.halt(story_with_model.forge.settings, "prices look wrong")
-    await story_with_model.settle()
+    await intervention.halt(story.forge.settings, "prices look wrong")
+    await story.settle()
     assert not _is_searched(slow)
-    run = await asked.run()
-    assert (run.state, run.reason) == ("waiting", "halted")
+    assert await story.outcome() == ("waiting", "halted")
 
-    await intervention.resume(story_with_model.forge.settings)
-    await story_with_model.settle()
+    await intervention.resume(story.forge.settings)
+    await story.settle()
     assert (await asked.run()).state == "completed"
     assert "planned this issue" in asked.status
-    assert any("Carts get a discount" in each.body for each in story_with_model.answers(asked.issue))
+    assert any("Carts get a discount" in each.body for each in story.answers(asked.issue))
     assert len(model.calls) == 2
 
 
@@ -340,11 +321,11 @@ def _is_searched(pattern: str) -> bool:
     return False
 
 
-async def test_a_planner_is_bounded_as_research_is(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_planner_is_bounded_as_research_is(story: Story, model: ScriptedModel) -> None:
     """A repository may want more turns for its tasks than is good for one that only reads."""
-    asked = await open_issue(story_with_model, **{".github/forge.yml": "guards: {max_iterations: 30}\n"})
+    asked = await open_issue(story, **{".github/forge.yml": "guards: {max_iterations: 30}\n"})
     model.when("Title: Discounts", *(Uses([("grep", {"pattern": f"[{letter}]"})]) for letter in "abcdefghijklmno"))
     await asked.comment(asked.alice, "/forge plan")
-    assert story_with_model.gates(asked.issue) == ["guard"]
-    assert "The task used all of its 10 iterations" in story_with_model.questions(asked.issue)[-1].body
+    assert story.gates(asked.issue) == ["guard"]
+    assert "The task used all of its 10 iterations" in story.questions(asked.issue)[-1].body
     assert len(model.calls) == 10

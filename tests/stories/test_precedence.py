@@ -7,7 +7,8 @@ from dbos import DBOS, EnqueueOptions
 
 from pipeline.durable.queues import DELIVERY
 from pipeline.worker.queues import FEW, count_in_flight, give_way
-from tests.stories.driver import PATIENCE, Story
+from tests.stories.driver import Story
+from tests.world.waiting import until
 
 pytestmark = pytest.mark.own_forge
 
@@ -29,9 +30,7 @@ async def test_deliveries_that_take_long_hold_up_no_run_for_ever(story: Story) -
     repository, alice = story.repository({"app.py": "print()\n"})
     head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
     await alice.open_pull_request(repository, "feature", "main")
-    async with asyncio.timeout(PATIENCE):
-        while not any(each.status == "completed" for each in story.github.check_runs(repository, head)):  # noqa: ASYNC110
-            await asyncio.sleep(0.1)
+    await until(lambda: any(each.status == "completed" for each in story.github.check_runs(repository, head)))
     assert story.check(repository, head).conclusion == "neutral"
     for each in stuck:
         await DBOS.cancel_workflow_async(each)

@@ -22,11 +22,10 @@ from tests.world.protected_paths import LOCK, LOCKS, OTHER, build_plan, update_l
 from tests.world.replies import first_lines
 
 
-async def ask_for_change(story_with_model: Story, model: ScriptedModel, *files: str) -> tuple[IssueScene, User]:
+async def ask_for_change(story: Story, model: ScriptedModel, *files: str) -> tuple[IssueScene, User]:
     """An issue whose approved plan changes these files; carol maintains."""
-    asked = await open_issue(story_with_model, **LOCKS)
-    carol = story_with_model.github.user("carol")
-    story_with_model.github.grant(asked.repository, carol, "maintain")
+    asked = await open_issue(story, **LOCKS)
+    carol = story.member(asked.repository, "carol", "maintain")
     model.when("Title: Discounts", build_plan(*files))
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge approve architecture_approval")
@@ -47,16 +46,15 @@ def view_pull_request(asked: IssueScene) -> PullRequest:
     return pull
 
 
-async def test_what_a_maintainer_lets_through_is_changed(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_a_maintainer_lets_through_is_changed(story: Story, model: ScriptedModel) -> None:
     model.when(TASK, patches(DIFF, update_lock(LOCK)), DONE)
-    asked, carol = await ask_for_change(story_with_model, model, "shop/cart.py", LOCK)
-    assert story_with_model.gates(asked.issue) == ["protected_paths"]
-    question = story_with_model.questions(asked.issue)[-1].body
+    asked, carol = await ask_for_change(story, model, "shop/cart.py", LOCK)
+    assert story.gates(asked.issue) == ["protected_paths"]
+    question = story.questions(asked.issue)[-1].body
     assert f"  - {LOCK}\n" in question
     assert "shop/cart.py" not in question
     assert "exactly these files" in question
-    run = await asked.run()
-    assert (run.state, run.reason) == ("waiting", "gate")
+    assert await story.outcome() == ("waiting", "gate")
     assert len(model.calls) == 1
     assert "needs the role" in await asked.comment(asked.alice, "/forge approve protected_paths")
     await asked.comment(carol, "/forge approve protected_paths with: minor versions only")
@@ -68,13 +66,12 @@ async def test_what_a_maintainer_lets_through_is_changed(story_with_model: Story
 
 
 @pytest.mark.parametrize("answer", ["/forge reject protected_paths not now", None])
-async def test_without_them_the_rest_is_done(story_with_model: Story, model: ScriptedModel, answer: str | None) -> None:
+async def test_without_them_the_rest_is_done(story: Story, model: ScriptedModel, answer: str | None) -> None:
     """Also where nobody answers, which counts as a rejection."""
     model.when(TASK, patches(update_lock(LOCK)), patches(DIFF), DONE)
-    asked, carol = await ask_for_change(story_with_model, model, "shop/cart.py", LOCK)
+    asked, carol = await ask_for_change(story, model, "shop/cart.py", LOCK)
     if answer is None:
-        story_with_model.clock.move(hours=25)
-        await story_with_model.settle()
+        await story.wait(hours=25)
     else:
         said = await asked.comment(carol, answer)
         assert "The run continues without changing these files." in said
@@ -83,23 +80,22 @@ async def test_without_them_the_rest_is_done(story_with_model: Story, model: Scr
     assert "It is protected: agents do not change" in told[1]
     assert list_changes(asked) == ["shop/cart.py"]
     view_pull_request(asked)
-    story_with_model.pass_over(asked.issue)
+    story.pass_over(asked.issue)
 
 
-async def test_where_nothing_else_is_left_the_run_ends(story_with_model: Story, model: ScriptedModel) -> None:
-    asked, carol = await ask_for_change(story_with_model, model, LOCK)
+async def test_where_nothing_else_is_left_the_run_ends(story: Story, model: ScriptedModel) -> None:
+    asked, carol = await ask_for_change(story, model, LOCK)
     await asked.comment(carol, "/forge reject protected_paths not now")
-    run = await asked.run()
-    assert (run.state, run.reason) == ("failed", "gate_rejected")
+    assert await story.outcome() == ("failed", "gate_rejected")
     assert f"the plan changes only protected files (`{LOCK}`)" in asked.status
     assert len(model.calls) == 1
     assert not asked.repository.pulls()
 
 
-async def test_nothing_is_asked_where_nothing_is_protected(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_nothing_is_asked_where_nothing_is_protected(story: Story, model: ScriptedModel) -> None:
     model.when(TASK, patches(DIFF), DONE)
-    asked, _ = await ask_for_change(story_with_model, model, "shop/cart.py", ".gitattributes")
-    assert story_with_model.gates(asked.issue) == []
+    asked, _ = await ask_for_change(story, model, "shop/cart.py", ".gitattributes")
+    assert story.gates(asked.issue) == []
     assert list_changes(asked) == ["shop/cart.py"]
     view_pull_request(asked)
 
@@ -107,15 +103,13 @@ async def test_nothing_is_asked_where_nothing_is_protected(story_with_model: Sto
 # --- attacks -----------------------------------------------------------------------------------------------
 
 
-async def test_another_protected_file_than_the_granted_ones_is_refused(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_another_protected_file_than_the_granted_ones_is_refused(story: Story, model: ScriptedModel) -> None:
     """A grant is for the very path: not for its namesake elsewhere, nor for git's own files."""
     attributes = new_file(".gitattributes", "* filter=x\n").decode()
     model.when(TASK, patches(update_lock(OTHER)), patches(attributes), patches(DIFF, update_lock(LOCK)), DONE)
-    asked, carol = await ask_for_change(story_with_model, model, "shop/cart.py", LOCK, ".gitattributes")
-    assert f"  - {LOCK}\n" in story_with_model.questions(asked.issue)[-1].body
-    assert "  - .gitattributes" not in story_with_model.questions(asked.issue)[-1].body
+    asked, carol = await ask_for_change(story, model, "shop/cart.py", LOCK, ".gitattributes")
+    assert f"  - {LOCK}\n" in story.questions(asked.issue)[-1].body
+    assert "  - .gitattributes" not in story.questions(asked.issue)[-1].body
     await asked.comment(carol, "/forge approve protected_paths")
     told = last_instructions(model)
     assert told.count("It is protected: agents do not change") == 2

@@ -87,60 +87,58 @@ async def test_closed_while_its_review_is_waited_for(tmp_path: Path, model: Scri
 
 
 @pytest.mark.skipif(bool(LAG), reason="it counts attempts, and what lags is looked at in between")
-async def test_a_review_that_could_not_say_anything_has_a_check_in_the_end(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_a_review_that_could_not_say_anything_has_a_check_in_the_end(story: Story, model: ScriptedModel) -> None:
     """Else whoever requires that check would wait for it for ever."""
-    story_with_model.github.faults.add(kind="before", method="POST", path="/check-runs$", times=7)
-    _, pull = await propose_diffs(story_with_model, model, DIFF, TEST)
+    story.github.faults.add(kind="before", method="POST", path="/check-runs$", times=7)
+    _, pull = await propose_diffs(story, model, DIFF, TEST)
     assert pull.draft
-    check = story_with_model.check(pull.repository, pull.head_sha)
+    check = story.check(pull.repository, pull.head_sha)
     assert (check.status, check.conclusion) == ("completed", "action_required")
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_what_the_review_finds_is_mended(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_the_review_finds_is_mended(mode: str, story: Story, model: ScriptedModel) -> None:
     model.when(MEND, patches(change("discont", "discount")), MENDED)
-    asked, pull = await propose_diffs(story_with_model, model, WRONG, **MODES[mode])
+    asked, pull = await propose_diffs(story, model, WRONG, **MODES[mode])
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "- shop/cart.py:2 ruff/F821" in told
     first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
     assert first.message.startswith("Take a discount")
     assert second.message.startswith("Fix what the review found\n\n- shop/cart.py ruff/F821\n")
-    assert story_with_model.check(asked.repository, first.sha).conclusion == "failure"
-    assert story_with_model.check(asked.repository, second.sha).conclusion == "success"
+    assert story.check(asked.repository, first.sha).conclusion == "failure"
+    assert story.check(asked.repository, second.sha).conclusion == "success"
     assert not pull.draft
     assert "- [x] Implementation: done, 1 of 1 task, 1 fix" in asked.status
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
-    assert [each["count"] for each in await events(story_with_model, "loop.phase_bounce")] == [1]
+    assert await get_outcome(story) == ("completed", "proposed")
+    assert [each["count"] for each in await events(story, "loop.phase_bounce")] == [1]
 
 
-async def test_the_same_finding_is_mended_anew(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_the_same_finding_is_mended_anew(story: Story, model: ScriptedModel) -> None:
     """The second time the words are those of the first; the files are not, and so the model is asked again."""
     beside = "--- /dev/null\n+++ b/shop/rates.py\n@@ -0,0 +1,1 @@\n+TAX = 1\n"
     model.when(MEND, patches(beside), MENDED, patches(change("discont", "discount")), MENDED)
-    _, pull = await propose_diffs(story_with_model, model, WRONG)
-    assert [each["count"] for each in await events(story_with_model, "loop.phase_bounce")] == [1, 2]
+    _, pull = await propose_diffs(story, model, WRONG)
+    assert [each["count"] for each in await events(story, "loop.phase_bounce")] == [1, 2]
     assert not pull.draft
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert await get_outcome(story) == ("completed", "proposed")
 
 
-async def test_after_three_times_a_person_is_asked(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_after_three_times_a_person_is_asked(story: Story, model: ScriptedModel) -> None:
     """And may have it tried once more, with a word of advice."""
     names = ["discont", "discnt", "dscount", "discoun"]
     attempts = [reply for pair in pairwise(names) for reply in (patches(change(*pair)), MENDED)]
     model.when(MEND, *attempts, patches(change("discoun", "discount")), MENDED)
-    asked, pull = await propose_diffs(story_with_model, model, WRONG)
-    assert story_with_model.gates(asked.issue) == ["help_needed"]
-    assert "the review sent the change back 3 times" in story_with_model.questions(asked.issue)[-1].body
-    assert await get_outcome(story_with_model) == ("waiting", "gate")
+    asked, pull = await propose_diffs(story, model, WRONG)
+    assert story.gates(asked.issue) == ["help_needed"]
+    assert "the review sent the change back 3 times" in story.questions(asked.issue)[-1].body
+    assert await get_outcome(story) == ("waiting", "gate")
     assert pull.draft
     await asked.comment(asked.alice, "/forge approve with: it is spelled like the argument")
     assert "it is spelled like the argument" in last_instructions(model)
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert await get_outcome(story) == ("completed", "proposed")
     assert not pull.draft
-    assert [each["count"] for each in await events(story_with_model, "loop.phase_bounce")] == [1, 2, 3, 4]
-    assert first_lines(story_with_model.comments(pull)) == snapshot(
+    assert [each["count"] for each in await events(story, "loop.phase_bounce")] == [1, 2, 3, 4]
+    assert first_lines(story.comments(pull)) == snapshot(
         [
             "**No longer applies** (`SHA`).",
             "**No longer applies** (`SHA`).",
@@ -150,40 +148,38 @@ async def test_after_three_times_a_person_is_asked(story_with_model: Story, mode
     )
 
 
-async def test_a_person_who_pushes_has_the_branch(story_with_model: Story, model: ScriptedModel) -> None:
-    asked, pull = await propose_diffs(story_with_model, model, DIFF, **ASKS)
-    assert await get_outcome(story_with_model) == ("waiting", "in_review")
+async def test_a_person_who_pushes_has_the_branch(story: Story, model: ScriptedModel) -> None:
+    asked, pull = await propose_diffs(story, model, DIFF, **ASKS)
+    assert await get_outcome(story) == ("waiting", "in_review")
     assert f"the review of #{pull.number} has a question" in asked.status
-    assert first_lines(story_with_model.questions(pull)) == snapshot(["**Forge asks: design** · G-ID · head `SHA`"])
-    await asked.alice.push(
-        asked.repository, pull.head_ref, {"shop/cart.py": "def total(prices):\n    return sum(prices)\n"}
+    assert first_lines(story.questions(pull)) == snapshot(["**Forge asks: design** · G-ID · head `SHA`"])
+    await story.after(
+        asked.alice.push(
+            asked.repository, pull.head_ref, {"shop/cart.py": "def total(prices):\n    return sum(prices)\n"}
+        )
     )
-    await story_with_model.settle()
     assert "Forge will not push to it any more" in asked.status
-    assert await get_outcome(story_with_model) == ("completed", "branch_moved")
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
-    assert first_lines(story_with_model.questions(pull)) == snapshot(
+    assert await get_outcome(story) == ("completed", "branch_moved")
+    assert first_lines(story.comments(pull)) == snapshot([])
+    assert first_lines(story.questions(pull)) == snapshot(
         ["**design: Void: there is nothing left to decide** · G-ID · head `SHA` · a newer…"]
     )
 
 
-async def test_a_dismissed_finding_needs_no_mending(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_dismissed_finding_needs_no_mending(story: Story, model: ScriptedModel) -> None:
     """A person says that the finding is wrong while it is asked whether to try again."""
     model.when(MEND, {"summary": "It is right as it is.", "is_done": True})
-    asked, pull = await propose_diffs(story_with_model, model, UNSURE)
-    assert story_with_model.gates(asked.issue) == ["help_needed"]
-    [finding] = story_with_model.comments(pull)
-    await asked.alice.reply(finding, "/forge dismiss It is a global of ours.")
-    await story_with_model.settle()
+    asked, pull = await propose_diffs(story, model, UNSURE)
+    assert story.gates(asked.issue) == ["help_needed"]
+    [finding] = story.comments(pull)
+    await story.after(asked.alice.reply(finding, "/forge dismiss It is a global of ours."))
     assert not pull.draft
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
-    assert first_lines(story_with_model.questions(asked.issue)) == snapshot(
+    assert await get_outcome(story) == ("completed", "proposed")
+    assert first_lines(story.questions(asked.issue)) == snapshot(
         ["**help_needed: Void: there is nothing left to decide** · G-ID · head `SHA` · it…"]
     )
-    assert first_lines(story_with_model.answers(asked.issue)) == snapshot(
-        ["**Forge opened a pull request for this issue**"]
-    )
-    assert first_lines(story_with_model.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
+    assert first_lines(story.answers(asked.issue)) == snapshot(["**Forge opened a pull request for this issue**"])
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
 
 
 # --- tests -------------------------------------------------------------------------------------------------
@@ -201,24 +197,24 @@ BRANCH = """\
 """
 
 
-def get_check(story_with_model: Story, asked: IssueScene, sha: str) -> CheckRun:
+def get_check(story: Story, asked: IssueScene, sha: str) -> CheckRun:
     """The check of the tests on a head."""
-    [check] = story_with_model.github.check_runs(asked.repository, sha, "Forge / test")
+    [check] = story.github.check_runs(asked.repository, sha, "Forge / test")
     return check
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_what_the_tests_find_is_mended(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_the_tests_find_is_mended(mode: str, story: Story, model: ScriptedModel) -> None:
     """The review finds nothing; a test the implementer wrote fails, a model says why, and the implementer mends it."""
     model.when(FAILED, build_judgement(0.9))
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
-    asked, pull = await propose_diffs(story_with_model, model, OFF, TEST, **MODES[mode])
+    asked, pull = await propose_diffs(story, model, OFF, TEST, **MODES[mode])
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "- tests/test_cart.py:" in told
     assert "Root cause: The discount is added." in told
     first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
     assert second.message.startswith("Fix failing tests\n")
-    failed, passed = get_check(story_with_model, asked, first.sha), get_check(story_with_model, asked, second.sha)
+    failed, passed = get_check(story, asked, first.sha), get_check(story, asked, second.sha)
     assert (failed.conclusion, failed.title) == ("failure", "1 test failed")
     assert "assert 15.0 == 5" in (failed.summary or "")
     assert (passed.conclusion, passed.title) == ("success", "Passed: 2 tests")
@@ -226,176 +222,162 @@ async def test_what_the_tests_find_is_mended(mode: str, story_with_model: Story,
     assert "- Tests: Passed: 2 tests\n- The review found nothing that is still open.\n- The change needed" in (
         pull.body or ""
     )
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert await get_outcome(story) == ("completed", "proposed")
 
 
-async def test_the_turns_of_one_task_do_not_count_against_another(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_the_turns_of_one_task_do_not_count_against_another(story: Story, model: ScriptedModel) -> None:
     """A run has more turns than a guard grants a task; the analysis of its failures is a task of its own."""
     words = ["total", "prices", "sum", "return", "import", "assert", "Shop", "pytest"]
     model.when(TASK, *(Uses([("grep", {"pattern": word})]) for word in words), patches(OFF, TEST), DONE)
     model.when("Title: Discounts", *(Uses([("grep", {"pattern": word})]) for word in words), plan())
     model.when(FAILED, build_judgement(0.9))
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story)
     await asked.comment(asked.alice, "/forge run")
-    assert not story_with_model.gates(asked.issue)
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert not story.gates(asked.issue)
+    assert await get_outcome(story) == ("completed", "proposed")
     assert len(model.calls) > 20
-    assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
+    assert first_lines(story.comments(get_pull_request(asked))) == snapshot([])
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_what_nobody_knows_how_to_mend_is_asked(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_nobody_knows_how_to_mend_is_asked(mode: str, story: Story, model: ScriptedModel) -> None:
     model.when(FAILED, build_judgement(0.6))
-    asked, pull = await propose_diffs(story_with_model, model, OFF, TEST, **MODES[mode])
-    assert story_with_model.gates(asked.issue) == ["help_needed"]
-    assert (
-        "the tests fail, and nobody is sure enough how to mend that" in story_with_model.questions(asked.issue)[-1].body
-    )
+    asked, pull = await propose_diffs(story, model, OFF, TEST, **MODES[mode])
+    assert story.gates(asked.issue) == ["help_needed"]
+    assert "the tests fail, and nobody is sure enough how to mend that" in story.questions(asked.issue)[-1].body
     assert pull.draft
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
     await asked.comment(asked.alice, "/forge approve with: a discount makes it cheaper")
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert await get_outcome(story) == ("completed", "proposed")
     assert not pull.draft
 
 
-async def test_tests_that_are_missing_are_written(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_tests_that_are_missing_are_written(story: Story, model: ScriptedModel) -> None:
     """Added lines that no test runs are sent back once."""
     measured = {"pyproject.toml": f'{PROJECT}\n[dependency-groups]\ntest = ["pytest", "coverage"]\n'}
     test = TEST.replace("+3,7 @@", "+3,8 @@").replace("== 5", "== 5\n+    assert total([10], discount=2) == 0")
     model.when(MEND, patches(test), MENDED)
-    asked, pull = await propose_diffs(story_with_model, model, BRANCH, **measured)
+    asked, pull = await propose_diffs(story, model, BRANCH, **measured)
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "No test runs these added lines" in told
     first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
     assert [each.path for each in asked.repository.git.diff(first.sha, second.sha)] == ["tests/test_cart.py"]
     assert not pull.draft
-    assert "Lines this change adds" in (get_check(story_with_model, asked, second.sha).summary or "")
+    assert "Lines this change adds" in (get_check(story, asked, second.sha).summary or "")
 
 
-async def test_a_repository_without_tests_gets_some(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_repository_without_tests_gets_some(story: Story, model: ScriptedModel) -> None:
     added = "from shop.cart import total\n\n\ndef test_discount():\n    assert total([10], 0.5) == 5\n"
     lines = "".join(f"+{line}\n" for line in added.splitlines())
     header = "diff --git a/tests/test_total.py b/tests/test_total.py\nnew file mode 100644\n--- /dev/null\n"
     test = f"{header}+++ b/tests/test_total.py\n@@ -0,0 +1,5 @@\n{lines}"
     model.when(MEND, patches(test), MENDED)
-    asked, pull = await propose_diffs(story_with_model, model, DIFF, **{"tests/test_cart.py": ""})
+    asked, pull = await propose_diffs(story, model, DIFF, **{"tests/test_cart.py": ""})
     told = next(call.content for call in model.calls if MEND in call.content)
     assert "No test covers this file, and the repository has none at all" in told
     first, second = asked.repository.git.commits_between(pull.base_sha, pull.head_sha)
-    assert get_check(story_with_model, asked, first.sha).title == "No tests found"
-    assert get_check(story_with_model, asked, second.sha).title == "Passed: 1 test"
+    assert get_check(story, asked, first.sha).title == "No tests found"
+    assert get_check(story, asked, second.sha).title == "Passed: 1 test"
     assert not pull.draft
 
 
-async def test_tests_on_a_pull_request_alone(story_with_model: Story) -> None:
+@pytest.mark.usefixtures("model")
+async def test_tests_on_a_pull_request_alone(story: Story) -> None:
     """``/forge test`` needs no issue: it tests the head, whoever wrote it."""
-    repository, alice = story_with_model.repository(SHOP)
-    await alice.push(repository, "work", {"shop/cart.py": "def total(prices):\n    return 0\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Simplify")
-    await story_with_model.settle()
-    await alice.comment(pull, "/forge test")
-    await story_with_model.settle()
-    assert "the check `Forge / test` shows the progress" in story_with_model.answers(pull)[-1].body
-    [check] = story_with_model.github.check_runs(repository, pull.head_sha, "Forge / test")
+    repository, alice = story.repository(SHOP)
+    pull, _ = await story.propose(
+        repository, alice, {"shop/cart.py": "def total(prices):\n    return 0\n"}, "work", title="Simplify"
+    )
+    await story.after(alice.comment(pull, "/forge test"))
+    assert "the check `Forge / test` shows the progress" in story.answers(pull)[-1].body
+    [check] = story.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
     assert "`tests/test_cart.py::test_total`" in (check.summary or "")
     await alice.push(repository, "work", {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"})
-    await story_with_model.settle()
-    await alice.comment(pull, "/forge test")
-    await story_with_model.settle()
-    [check] = story_with_model.github.check_runs(repository, pull.head_sha, "Forge / test")
+    await story.settle()
+    await story.after(alice.comment(pull, "/forge test"))
+    [check] = story.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert (check.conclusion, check.title) == ("success", "Passed: 1 test")
-    assert first_lines(story_with_model.answers(pull)) == snapshot(
+    assert first_lines(story.answers(pull)) == snapshot(
         [
             "Testing `SHA`; the check `Forge / test` shows the progress.",
             "Testing `SHA`; the check `Forge / test` shows the progress.",
         ]
     )
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert first_lines(story.comments(pull)) == snapshot([])
 
 
-async def test_a_flaky_test_is_no_failure(story_with_model: Story) -> None:
+@pytest.mark.usefixtures("model")
+async def test_a_flaky_test_is_no_failure(story: Story) -> None:
     """It fails beside others and passes when it is run once more by itself, in a fresh checkout of the same code."""
     flaky = "import sys\n\n\ndef test_sometimes():\n    assert sys.argv[-1].endswith('::test_sometimes')\n"
-    repository, alice = story_with_model.repository({**SHOP, "tests/test_sometimes.py": flaky})
-    await alice.push(repository, "work", {"pyproject.toml": f"{PROJECT}# changed\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Say more")
-    await story_with_model.settle()
-    await alice.comment(pull, "/forge test")
-    await story_with_model.settle()
-    [check] = story_with_model.github.check_runs(repository, pull.head_sha, "Forge / test")
+    repository, alice = story.repository({**SHOP, "tests/test_sometimes.py": flaky})
+    pull, _ = await story.propose(
+        repository, alice, {"pyproject.toml": f"{PROJECT}# changed\n"}, "work", title="Say more"
+    )
+    await story.after(alice.comment(pull, "/forge test"))
+    [check] = story.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert (check.conclusion, check.title) == ("success", "Passed: 2 tests, 1 of them flaky")
     assert "`tests/test_sometimes.py::test_sometimes`" in (check.summary or "")
-    assert first_lines(story_with_model.answers(pull)) == snapshot(
-        ["Testing `SHA`; the check `Forge / test` shows the progress."]
-    )
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert first_lines(story.answers(pull)) == snapshot(["Testing `SHA`; the check `Forge / test` shows the progress."])
+    assert first_lines(story.comments(pull)) == snapshot([])
 
 
-async def run_test_command(
-    story_with_model: Story, files: dict[str, str], changed: Mapping[str, str | None]
-) -> CheckRun:
+async def run_test_command(story: Story, files: dict[str, str], changed: Mapping[str, str | None]) -> CheckRun:
     """The check of ``/forge test`` on a pull request."""
-    repository, alice = story_with_model.repository({**SHOP, **files})
-    await alice.push(repository, "work", changed, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Say more")
-    await story_with_model.settle()
-    await alice.comment(pull, "/forge test")
-    await story_with_model.settle()
-    assert first_lines(story_with_model.answers(pull)) == snapshot(
-        ["Testing `SHA`; the check `Forge / test` shows the progress."]
-    )
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
-    [check] = story_with_model.github.check_runs(repository, pull.head_sha, "Forge / test")
+    repository, alice = story.repository({**SHOP, **files})
+    pull, _ = await story.propose(repository, alice, changed, "work", title="Say more")
+    await story.after(alice.comment(pull, "/forge test"))
+    assert first_lines(story.answers(pull)) == snapshot(["Testing `SHA`; the check `Forge / test` shows the progress."])
+    assert first_lines(story.comments(pull)) == snapshot([])
+    [check] = story.github.check_runs(repository, pull.head_sha, "Forge / test")
     return check
 
 
-async def test_what_only_leftovers_let_pass_is_a_failure(story_with_model: Story) -> None:
+@pytest.mark.usefixtures("model")
+async def test_what_only_leftovers_let_pass_is_a_failure(story: Story) -> None:
     """Code that works the second time only, by what it left the first time, fails in every fresh checkout."""
     cart = (
         "from pathlib import Path\n\n\ndef total(prices):\n    if not Path('cache').exists():\n"
         "        Path('cache').touch()\n        return 0\n    return sum(prices)\n"
     )
-    check = await run_test_command(story_with_model, {}, {"shop/cart.py": cart})
+    check = await run_test_command(story, {}, {"shop/cart.py": cart})
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
 
 
-async def test_a_test_that_is_deleted_is_said(story_with_model: Story) -> None:
+@pytest.mark.usefixtures("model")
+async def test_a_test_that_is_deleted_is_said(story: Story) -> None:
     """Whatever else passes: nobody looks for a test that is not there."""
     other = {"tests/test_other.py": "from shop.cart import total\n\n\ndef test_empty():\n    assert total([]) == 0\n"}
     check = await run_test_command(
-        story_with_model, other, {"shop/cart.py": "def total(prices):\n    return 0\n", "tests/test_cart.py": None}
+        story, other, {"shop/cart.py": "def total(prices):\n    return 0\n", "tests/test_cart.py": None}
     )
     assert "**The change removes `tests/test_cart.py::test_total` (" in (check.summary or "")
-    [repository] = story_with_model.github.world.repositories.values()
+    [repository] = story.github.world.repositories.values()
     [pull] = repository.pulls()
-    [question] = story_with_model.questions(pull)
+    [question] = story.questions(pull)
     assert "The test `tests/test_cart.py::test_total` passed before this change and fails on its code" in question.body
-    assert story_with_model.gates(pull) == ["destructive"]
+    assert story.gates(pull) == ["destructive"]
 
 
 KNOWN = {"tests/test_known.py": "from shop.cart import total\n\n\ndef test_known():\n    assert total([1]) == 2\n"}
 
 
-async def test_what_fails_beside_it_is(story_with_model: Story) -> None:
+@pytest.mark.usefixtures("model")
+async def test_what_fails_beside_it_is(story: Story) -> None:
     """A new test in the same file, which is not there on the merge base."""
     [(path, known)] = KNOWN.items()
-    check = await run_test_command(
-        story_with_model, KNOWN, {path: f"{known}\n\ndef test_new():\n    assert total([1]) == 3\n"}
-    )
+    check = await run_test_command(story, KNOWN, {path: f"{known}\n\ndef test_new():\n    assert total([1]) == 3\n"})
     assert (check.conclusion, check.title) == ("failure", "1 test failed")
     told, _, others = (check.summary or "").partition("### Also fails without this change")
     assert f"`{path}::test_new`" in told
     assert f"`{path}::test_known`" in others
 
 
-async def test_checks_whose_program_is_not_installed_are_left_out(story_with_model: Story) -> None:
-    check = await run_test_command(
-        story_with_model, {}, {"pyproject.toml": f"{PROJECT}\n[tool.mypy]\n[tool.pyright]\n"}
-    )
+@pytest.mark.usefixtures("model")
+async def test_checks_whose_program_is_not_installed_are_left_out(story: Story) -> None:
+    check = await run_test_command(story, {}, {"pyproject.toml": f"{PROJECT}\n[tool.mypy]\n[tool.pyright]\n"})
     assert (check.conclusion, check.title) == ("success", "Passed: 1 test")
     assert "Left out, because its program is not installed" in (check.summary or "")
 
@@ -403,39 +385,39 @@ async def test_checks_whose_program_is_not_installed_are_left_out(story_with_mod
 # --- the repository's own workflows ------------------------------------------------------------------------
 
 
-async def test_workflows_of_the_repository_test_it(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_workflows_of_the_repository_test_it(story: Story, model: ScriptedModel) -> None:
     """Forge waits for them, takes a failure from the log, and proposes the mended head once they pass."""
     model.when(FAILED, build_judgement(0.9))
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
-    asked = await open_issue(story_with_model, **ACTIONS)
+    asked = await open_issue(story, **ACTIONS)
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(OFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
     pull = get_pull_request(asked)
     first = pull.head_sha
     log = "FAILED tests/test_cart.py::test_discount - assert 15.0 == 5\n##[error]Process completed with exit code 1.\n"
-    ran = story_with_model.github.run_workflow(asked.repository, first, "CI", {"test": ("failure", log)})
-    await story_with_model.settle()
-    assert get_check(story_with_model, asked, first).status != "completed"  # it is run once more
-    story_with_model.github.advance_workflow(ran, {"test": ("failure", log)})
-    await story_with_model.settle()
+    ran = story.github.run_workflow(asked.repository, first, "CI", {"test": ("failure", log)})
+    await story.settle()
+    assert get_check(story, asked, first).status != "completed"  # it is run once more
+    story.github.advance_workflow(ran, {"test": ("failure", log)})
+    await story.settle()
     assert ran.run_attempt == 2
     told = next(call.content for call in model.calls if FAILED in call.content)
     assert "assert 15.0 == 5" in told
-    assert get_check(story_with_model, asked, first).title == "1 command failed"
+    assert get_check(story, asked, first).title == "1 command failed"
     assert pull.head_sha != first
     assert pull.draft
-    story_with_model.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": ("success", "")})
-    await story_with_model.settle()
-    assert get_check(story_with_model, asked, pull.head_sha).conclusion == "success"
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    story.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": ("success", "")})
+    await story.settle()
+    assert get_check(story, asked, pull.head_sha).conclusion == "success"
+    assert await get_outcome(story) == ("completed", "proposed")
     assert not pull.draft
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert first_lines(story.comments(pull)) == snapshot([])
 
 
-async def test_where_no_workflow_begins_that_is_said(story_with_model: Story, model: ScriptedModel) -> None:
-    asked, pull = await propose_diffs(story_with_model, model, DIFF, **ACTIONS)
-    await jump_ahead(story_with_model, minutes=11)
-    assert "GitHub began no workflow on this head" in (get_check(story_with_model, asked, pull.head_sha).summary or "")
+async def test_where_no_workflow_begins_that_is_said(story: Story, model: ScriptedModel) -> None:
+    asked, pull = await propose_diffs(story, model, DIFF, **ACTIONS)
+    await jump_ahead(story, minutes=11)
+    assert "GitHub began no workflow on this head" in (get_check(story, asked, pull.head_sha).summary or "")
     assert pull.draft
     assert "Forge could not test it" in asked.status

@@ -16,9 +16,8 @@ LOG = "collecting\nE   assert 200 == 180\n##[error]Process completed with exit c
 
 
 async def test_what_turns_red_after_the_end_is_mended_and_left_after_two_rounds(
-    story_with_model: Story, model: ScriptedModel
+    story: Story, model: ScriptedModel
 ) -> None:
-    story = story_with_model
     asked, pull = await propose_diffs(story, model, DIFF)
     repository, github = asked.repository, story.github
     assert (await get_outcome(story), pull.draft) == (("completed", "proposed"), False)
@@ -60,8 +59,7 @@ async def test_what_turns_red_after_the_end_is_mended_and_left_after_two_rounds(
     )
 
 
-async def test_what_passes_when_it_runs_again_is_left_alone(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_what_passes_when_it_runs_again_is_left_alone(story: Story, model: ScriptedModel) -> None:
     asked, pull = await propose_diffs(story, model, DIFF)
     head = pull.head_sha
     ran = story.github.run_workflow(asked.repository, head, "CI", {"test": ("failure", "Connection reset\n")})

@@ -1,8 +1,7 @@
 """What Forge learns from its own runs: little, from trusted work only, and in nobody's way."""
 
 import asyncio
-import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +25,7 @@ from tests.stories.driver import NO_MODEL, Story, open_story
 from tests.world.issues import DONE, TASK, open_issue, patches, plan
 from tests.world.replies import first_lines
 from tests.world.verification import MEND, MENDED, WRONG, change, propose_diffs
+from tests.world.waiting import until
 
 LEARNED: dict[str, JsonValue] = {
     "kind": "procedural",
@@ -69,13 +69,6 @@ def see_all(story: Story, repository: Repository) -> None:
     for each in repository.issues.values():
         if isinstance(each, PullRequest):
             assert first_lines(story.comments(each)) == snapshot(["**No longer applies** (`SHA`)."])
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < end, "it did not come to that"
-        await asyncio.sleep(0.05)
 
 
 async def test_a_run_that_was_sent_back_teaches_one_thing(learns: Story, model: ScriptedModel) -> None:
@@ -274,9 +267,7 @@ async def test_without_money_there_is_no_reflection_and_no_question(tmp_path: Pa
 async def test_without_a_key_nothing_is_queued(tmp_path: Path) -> None:
     async with open_story(create_database("sqlite", tmp_path), tmp_path, models=NO_MODEL, reflection=True) as story:
         repository, alice = story.repository({"app.py": "VALUE = 1\n"})
-        await alice.push(repository, "feature", {"app.py": "VALUE = undefined\n"}, base="main")
-        pull = await alice.open_pull_request(repository, "feature")
-        await story.settle()
+        pull, _ = await story.propose(repository, alice, {"app.py": "VALUE = undefined\n"})
         assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
         assert not await list_events(story, "pull_request")
 

@@ -36,16 +36,15 @@ def answer(model: ScriptedModel) -> None:
     model.when(ASKED, ANSWER)
 
 
-async def test_who_quotes_or_mentions_forge_is_answered(story_with_model: Story, model: ScriptedModel) -> None:
-    _, _, carol, pull, comment = await open_reviewed(story_with_model, model)
-    name = story_with_model.github.app.slug
+async def test_who_quotes_or_mentions_forge_is_answered(story: Story, model: ScriptedModel) -> None:
+    _, _, carol, pull, comment = await open_reviewed(story, model)
+    name = story.github.app.slug
     answer(model)
-    [review] = story_with_model.reviews(pull)
+    [review] = story.reviews(pull)
     quoted = f"{quote(review.body)}\nWho calls it?"
     for words in (quoted, f"Who of all calls it, @{name.upper()}?", f"@{name}[bot] and now?"):
-        await carol.comment(pull, words)
-        await story_with_model.settle()
-    told = [each.body for each in story_with_model.answers(pull)]
+        await story.after(carol.comment(pull, words))
+    told = [each.body for each in story.answers(pull)]
     assert len(told) == 3
     assert all(each.startswith("> ") and "\n\nNothing calls `total` yet." in each and LOOKED in each for each in told)
     meant = [call.content for call in model.calls if MEANT in call.content]
@@ -56,16 +55,15 @@ async def test_who_quotes_or_mentions_forge_is_answered(story_with_model: Story,
     assert told[1].startswith("> Who of all calls it, Forge?")
     await carol.comment(pull, "> Who of all calls it, Forge?\n\nGood question, but is it one?")  # her own
     await carol.comment(pull, f"{quote(told[0].partition('calls it?')[2])}\nAnd who will?")
-    await carol.reply(comment, "Who calls it?")
-    await story_with_model.settle()
-    assert len(story_with_model.answers(pull)) == 4
-    assert LOOKED in story_with_model.thread_answers(pull, comment)[0].body
+    await story.after(carol.reply(comment, "Who calls it?"))
+    assert len(story.answers(pull)) == 4
+    assert LOOKED in story.thread_answers(pull, comment)[0].body
     assert len([call for call in model.calls if "== finding" in call.content and ASKED in call.content]) == 1
 
 
-async def test_a_mention_is_seen_as_a_command_is(story_with_model: Story, model: ScriptedModel) -> None:
-    _, alice, carol, pull, comment = await open_reviewed(story_with_model, model)
-    name, reader = story_with_model.github.app.slug, story_with_model.github.user("reader")
+async def test_a_mention_is_seen_as_a_command_is(story: Story, model: ScriptedModel) -> None:
+    _, alice, carol, pull, comment = await open_reviewed(story, model)
+    name, reader = story.github.app.slug, story.github.user("reader")
     answer(model)
     thread = await alice.comment_on_line(pull, "billing/pay.py", 3, "A constant.")
     asked = [
@@ -75,33 +73,30 @@ async def test_a_mention_is_seen_as_a_command_is(story_with_model: Story, model:
         await reader.comment(pull, f"@{name} who calls it?"),
     ]
     unasked = [await carol.comment(pull, "Who calls it?"), await carol.reply(comment, "Who calls it?")]
-    await story_with_model.settle()
-    story_with_model.pass_over(pull)
+    await story.settle()
+    story.pass_over(pull)
     assert [[each.content for each in one.reactions] for one in asked] == [["eyes"]] * 4
     assert [one.reactions for one in unasked] == [[], []]
 
 
-async def test_what_reading_a_mention_costs_is_booked_on_no_review(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
-    _, _, carol, pull, comment = await open_reviewed(story_with_model, model)
+async def test_what_reading_a_mention_costs_is_booked_on_no_review(story: Story, model: ScriptedModel) -> None:
+    _, _, carol, pull, comment = await open_reviewed(story, model)
     answer(model)
-    await carol.comment(pull, f"Who calls it, @{story_with_model.github.app.slug}?")
-    await carol.reply(comment, "Who calls it?")
-    await story_with_model.settle()
-    *readings, review = await story_with_model.runs()
+    await carol.comment(pull, f"Who calls it, @{story.github.app.slug}?")
+    await story.after(carol.reply(comment, "Who calls it?"))
+    *readings, review = await story.runs()
     assert [each.trigger for each in readings] == ["question", "question"]
-    database = story_with_model.forge.services.database
+    database = story.forge.services.database
     assert [len(await list_calls(database, each.id)) for each in readings] == [1, 1]
     assert not any("hear" in each.step for each in await list_calls(database, review.id))
-    story_with_model.pass_over(pull)
-    assert story_with_model.thread_answers(pull, comment)
+    story.pass_over(pull)
+    assert story.thread_answers(pull, comment)
 
 
-async def test_what_people_say_to_each_other_is_not_answered(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_people_say_to_each_other_is_not_answered(story: Story, model: ScriptedModel) -> None:
     """No model reads it, but for words to Forge that ask nothing."""
-    _, alice, carol, pull, comment = await open_reviewed(story_with_model, model)
-    name, reader = story_with_model.github.app.slug, story_with_model.github.user("reader")
+    _, alice, carol, pull, comment = await open_reviewed(story, model)
+    name, reader = story.github.app.slug, story.github.user("reader")
     before = len(model.calls)
     said = await alice.comment(pull, "Is the total of an empty cart a number at all?")
     for who, words in (
@@ -115,26 +110,23 @@ async def test_what_people_say_to_each_other_is_not_answered(story_with_model: S
     ):
         await who.comment(pull, words)
     thread = await carol.comment_on_line(pull, "billing/pay.py", 3, "Why a constant?")
-    await alice.reply(thread, "Why not?")
-    await story_with_model.settle()
+    await story.after(alice.reply(thread, "Why not?"))
     assert len(model.calls) == before
-    assert first_lines(story_with_model.answers(pull)) == [STRANGER]
+    assert first_lines(story.answers(pull)) == [STRANGER]
     model.when(MEANT, OTHER)
-    await carol.comment(pull, f"@{name} thank you! @alice, will you?")
-    await story_with_model.settle()
+    await story.after(carol.comment(pull, f"@{name} thank you! @alice, will you?"))
     assert len(model.calls) == before + 1
-    assert len(story_with_model.answers(pull)) == 1
+    assert len(story.answers(pull)) == 1
     model.when(MEANT, {"meaning": "request", "has_reason": False, "confidence": 0.9})
-    [review] = story_with_model.reviews(pull)
+    [review] = story.reviews(pull)
     await carol.comment(pull, f"{quote(review.body)}\nPlease fix that")
-    await carol.reply(comment, "Please fix it.")
-    await story_with_model.settle()
-    assert bodies(story_with_model.answers(pull))[1:] == snapshot(
+    await story.after(carol.reply(comment, "Please fix it."))
+    assert bodies(story.answers(pull))[1:] == snapshot(
         [
             "Words alone start nothing here, so that nothing starts by mistake. `/forge fix F-ID` fixes it in a commit, `/forge do INSTRUCTION` carries something out; `/forge help` lists all commands."
         ]
     )
-    assert bodies(story_with_model.thread_answers(pull, comment)) == snapshot(
+    assert bodies(story.thread_answers(pull, comment)) == snapshot(
         [
             "Words alone start nothing here, so that nothing starts by mistake. `/forge fix F-OZQFDT` fixes it in a commit, `/forge do INSTRUCTION` carries something out; `/forge help` lists all commands."
         ]
@@ -142,53 +134,48 @@ async def test_what_people_say_to_each_other_is_not_answered(story_with_model: S
     assert len([each for each in model.calls if ASKED in each.content]) == 0
 
     model.when("== instruction by", {"plan": None, "questions": ["What is the total of nothing?"]})
-    await carol.reply(comment, f"@{name} please mend it")
-    await story_with_model.settle()
-    assert "1. What is the total of nothing?" in story_with_model.thread_answers(pull, comment)[-1].body
+    await story.after(carol.reply(comment, f"@{name} please mend it"))
+    assert "1. What is the total of nothing?" in story.thread_answers(pull, comment)[-1].body
     [asked] = [each.content for each in model.calls if "== instruction by" in each.content]
     assert f"== given at\nbilling/pay.py:{LINE}" in asked
     assert "> please mend it" in asked
 
 
-async def test_words_to_forge_count_like_its_commands(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_words_to_forge_count_like_its_commands(story: Story, model: ScriptedModel) -> None:
     """Who has no role cannot make Forge look at more comments by leaving the slash away."""
-    _, _, _, pull, _ = await open_reviewed(story_with_model, model)
-    reader = story_with_model.github.user("reader")
+    _, _, _, pull, _ = await open_reviewed(story, model)
+    reader = story.github.user("reader")
     for number in range(COMMENTS_PER_OUTSIDER):
-        await reader.comment(pull, f"@{story_with_model.github.app.slug} what does line {number} do?")
-    await story_with_model.settle()
-    assert len(story_with_model.answers(pull)) == 1
-    await reader.comment(pull, "/forge status")
-    await story_with_model.settle()
-    assert first_lines(story_with_model.answers(pull))[1:] == snapshot(
+        await reader.comment(pull, f"@{story.github.app.slug} what does line {number} do?")
+    await story.settle()
+    assert len(story.answers(pull)) == 1
+    await story.after(reader.comment(pull, "/forge status"))
+    assert first_lines(story.answers(pull))[1:] == snapshot(
         ["Nothing was done: 11 comments for Forge within an hour by this account; 10 are…"]
     )
 
 
-async def test_a_thread_that_forge_answered_in_goes_on(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_thread_that_forge_answered_in_goes_on(story: Story, model: ScriptedModel) -> None:
     """It answers what follows on its own words there, and leaves the rest to the people in it."""
-    _, alice, carol, pull, _ = await open_reviewed(story_with_model, model)
+    _, alice, carol, pull, _ = await open_reviewed(story, model)
     answer(model)
     model.when(MEANT, QUESTION, OTHER)
     thread = await carol.comment_on_line(pull, "billing/pay.py", 3, "Why a constant?")
-    await carol.reply(thread, "/forge ask Who uses this constant?")
-    await story_with_model.settle()
-    await carol.reply(thread, "And the one above?")
-    await story_with_model.settle()
+    await story.after(carol.reply(thread, "/forge ask Who uses this constant?"))
+    await story.after(carol.reply(thread, "And the one above?"))
     await alice.reply(thread, "Nobody.")
-    await carol.reply(thread, "Are you sure?")
-    await story_with_model.settle()
-    mine = [each for each in thread.thread.comments if each.user is story_with_model.github.app.bot]
+    await story.after(carol.reply(thread, "Are you sure?"))
+    mine = [each for each in thread.thread.comments if each.user is story.github.app.bot]
     assert [LOOKED in each.body for each in mine] == [True, True]
     meant = [call.content for call in model.calls if MEANT in call.content]
     assert "== place\nbilling/pay.py:3" in meant[0]
     assert "> Nobody." in meant[1]
     assert len(meant) == 2  # what follows on words of people is theirs
-    story_with_model.pass_over(pull)
+    story.pass_over(pull)
 
 
-async def test_a_plan_is_asked_about(story_with_model: Story, model: ScriptedModel) -> None:
-    asked = await open_issue(story_with_model)
+async def test_a_plan_is_asked_about(story: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story)
     model.when("Title: Discounts", plan())
     said = await asked.comment(asked.alice, "/forge plan")
     answer(model)
@@ -205,36 +192,29 @@ async def test_a_plan_is_asked_about(story_with_model: Story, model: ScriptedMod
 async def _open_fork(story: Story) -> PullRequest:
     repository, _ = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     mallory = story.github.user("mallory")
-    fork = await mallory.fork(repository)
-    await mallory.push(fork, "feature", {"app.py": "def f():\n    return missing\n"}, base="main")
-    pull = await mallory.open_pull_request(repository, "feature", head_repo=fork)
-    await story.settle()
+    pull, _ = await story.propose(repository, mallory, {"app.py": "def f():\n    return missing\n"}, from_fork=True)
     return pull
 
 
-async def test_a_fork_needs_an_ok_for_words_too(story_with_model: Story, model: ScriptedModel) -> None:
-    pull = await _open_fork(story_with_model)
-    alice, name = story_with_model.github.user("alice"), story_with_model.github.app.slug
+async def test_a_fork_needs_an_ok_for_words_too(story: Story, model: ScriptedModel) -> None:
+    pull = await _open_fork(story)
+    alice, name = story.github.user("alice"), story.github.app.slug
     await alice.comment(pull, f"@{name} what does f return?")
-    await alice.comment(pull, f"@{name} thanks for looking")
-    await story_with_model.settle()
-    [told] = story_with_model.answers(pull)
+    await story.after(alice.comment(pull, f"@{name} thanks for looking"))
+    [told] = story.answers(pull)
     assert "Nobody with the role write has allowed this head" in told.body
     assert model.calls == []
-    story_with_model.pass_over(pull)
+    story.pass_over(pull)
 
 
 @pytest.mark.parametrize("reply", [Fails(400), Says("Hm.")])
-async def test_who_asks_is_told_why_there_is_no_answer(
-    story_with_model: Story, model: ScriptedModel, reply: Fails | Says
-) -> None:
-    _, _, carol, pull, comment = await open_reviewed(story_with_model, model)
+async def test_who_asks_is_told_why_there_is_no_answer(story: Story, model: ScriptedModel, reply: Fails | Says) -> None:
+    _, _, carol, pull, comment = await open_reviewed(story, model)
     model.when(MEANT, reply)
-    await carol.comment(pull, f"@{story_with_model.github.app.slug} who calls it?")
-    await carol.comment(pull, f"@{story_with_model.github.app.slug} thanks")
+    await carol.comment(pull, f"@{story.github.app.slug} who calls it?")
+    await carol.comment(pull, f"@{story.github.app.slug} thanks")
     await carol.reply(comment, "Who calls it?")
-    await carol.reply(comment, "Thanks.")
-    await story_with_model.settle()
-    below, [reply_] = story_with_model.answers(pull), story_with_model.thread_answers(pull, comment)
+    await story.after(carol.reply(comment, "Thanks."))
+    below, [reply_] = story.answers(pull), story.thread_answers(pull, comment)
     assert [each.body.startswith("No answer: ") for each in below] == [True, True]  # a mention may ask for anything
     assert reply_.body.startswith("No answer: ")

@@ -51,8 +51,7 @@ async def test_a_pull_request_into_another_base_has_its_check(story: Story) -> N
         if protected:
             story.github.protect(repository, "develop", ["ci"])
         head = await alice.push(repository, f"feature-{protected}", {"app.py": BROKEN}, base="develop")
-        pull = await alice.open_pull_request(repository, f"feature-{protected}", base="develop")
-        await story.settle()
+        pull = await story.after(alice.open_pull_request(repository, f"feature-{protected}", base="develop"))
         assert story.check(repository, head, base="develop").conclusion == "failure"
         assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
 
@@ -61,30 +60,22 @@ async def test_a_draft_is_known_and_becomes_ready(story: Story) -> None:
     """REST need not say what is a draft, so GraphQL is asked: a draft is not reviewed, and never passes for ready."""
     repository, alice = story.repository({"app.py": APP})
     story.github.leave_out(load_optional())
-    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", draft=True)
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": BROKEN}, draft=True)
     assert "This is a draft." in (story.check(repository, head).summary or "")
-    await alice.mark_ready(pull)
-    await story.settle()
+    await story.after(alice.mark_ready(pull))
     assert story.check(repository, head).conclusion == "failure"
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
 
 
 async def test_commands_and_buttons_work(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
-    root = story.github.user("root")
-    story.github.grant(repository, root, "admin")
+    root = story.member(repository, "root", "admin")
     story.github.leave_out(load_optional())
-    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": BROKEN})
     [name] = story.finding_names(pull)
     await root.press(story.check(repository, head), "review")
-    await root.comment(pull, "/forge status")
-    await story.settle()
-    await root.comment(pull, f"/forge dismiss {name} it is defined elsewhere")
-    await story.settle()
+    await story.after(root.comment(pull, "/forge status"))
+    await story.after(root.comment(pull, f"/forge dismiss {name} it is defined elsewhere"))
     assert len(story.answers(pull)) == 2
     assert story.check(repository, head).conclusion == "neutral"
 
@@ -96,12 +87,9 @@ async def test_what_a_deleted_account_left_is_reviewed(story: Story) -> None:
     left = ("/repos/{}/{}/pulls/{}", "/repos/{}/{}/pulls/{}/commits", "/repos/{}/{}/issues/{}")
     answers = {f"GET {each}": nullable["answers"][f"GET {each}"] for each in left}
     story.github.leave_out({"answers": answers, "events": nullable["events"]})
-    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": BROKEN})
     assert story.check(repository, head).conclusion == "failure"
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
-    await alice.comment(pull, "/forge status")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge status"))
     assert story.check(repository, head).conclusion == "failure"
     story.pass_over(pull)

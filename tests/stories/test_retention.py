@@ -50,17 +50,15 @@ def _downloads(story: Story) -> list[str]:
 async def _open_reviewed(story: Story, model: ScriptedModel) -> tuple[Repository, PullRequest]:
     find_division(model)
     repository, alice = story.repository(SHOP)
-    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"billing/pay.py": PAY}, title="Add totals")
     assert len(story.comments(pull)) == 1
     return repository, pull
 
 
-async def test_code_and_prompts_go_first_and_the_audit_later(story_with_model: Story, model: ScriptedModel) -> None:
-    repository, pull = await _open_reviewed(story_with_model, model)
-    await _download(story_with_model, repository)
-    services, now = story_with_model.forge.services, story_with_model.clock.now()
+async def test_code_and_prompts_go_first_and_the_audit_later(story: Story, model: ScriptedModel) -> None:
+    repository, pull = await _open_reviewed(story, model)
+    await _download(story, repository)
+    services, now = story.forge.services, story.clock.now()
     before = await _counts(services.database)
     assert {"answers", "checkpoints", "journals"} <= set(before)
     assert await remove_old(services, now + timedelta(days=13)) == {}
@@ -76,32 +74,31 @@ async def test_code_and_prompts_go_first_and_the_audit_later(story_with_model: S
     assert set(await _counts(services.database)) == {"runs", "findings"}
     assert await find_unfinished(services.database, now) == []
 
-    alice = story_with_model.github.user("alice")  # and Forge works on
-    await alice.push(pull.repository, "feature", {"billing/pay.py": PAY + "\n\nEXTRA = 1\n"})
-    await story_with_model.settle()
-    assert (await story_with_model.runs())[0].state == "completed"
-    assert len(story_with_model.comments(pull)) == 1
+    alice = story.github.user("alice")  # and Forge works on
+    await story.after(alice.push(pull.repository, "feature", {"billing/pay.py": PAY + "\n\nEXTRA = 1\n"}))
+    assert (await story.runs())[0].state == "completed"
+    assert len(story.comments(pull)) == 1
 
 
 @pytest.mark.tells("repositories")  # which ones Forge was installed for
-async def test_an_uninstalled_app_keeps_no_code_and_no_words(story_with_model: Story, model: ScriptedModel) -> None:
-    repository, pull = await _open_reviewed(story_with_model, model)
+async def test_an_uninstalled_app_keeps_no_code_and_no_words(story: Story, model: ScriptedModel) -> None:
+    repository, pull = await _open_reviewed(story, model)
     del pull
-    await _download(story_with_model, repository)
-    [installation] = story_with_model.github.world.installations.values()
-    story_with_model.github.uninstall(installation)
-    await story_with_model.settle()
-    left = await _counts(story_with_model.forge.services.database)
+    await _download(story, repository)
+    [installation] = story.github.world.installations.values()
+    story.github.uninstall(installation)
+    await story.settle()
+    left = await _counts(story.forge.services.database)
     assert not {"answers", "checkpoints", "findings", "gates"} & set(left)
     assert left["journals"] == 2  # of the deliveries that told of the installation and of its end; they say no more
-    assert await retention.list_lost_runs(story_with_model.forge.services.database, [repository.id])
-    assert _downloads(story_with_model) == []
+    assert await retention.list_lost_runs(story.forge.services.database, [repository.id])
+    assert _downloads(story) == []
 
 
-async def test_what_runs_is_not_removed(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_runs_is_not_removed(story: Story, model: ScriptedModel) -> None:
     del model
-    services = story_with_model.forge.services
-    fault = story_with_model.github.faults.add(
+    services = story.forge.services
+    fault = story.github.faults.add(
         kind="before",
         method="PATCH",
         path=r"/check-runs/\d+$",
@@ -109,15 +106,12 @@ async def test_what_runs_is_not_removed(story_with_model: Story, model: Scripted
         headers={"retry-after": str(100 * 24 * 3600)},
         message="You have exceeded a secondary rate limit.",
     )
-    repository, alice = story_with_model.repository(SHOP)
-    head = await alice.push(repository, "feature", {"app.py": "print()\n"}, base="main")
-    await alice.open_pull_request(repository, "feature")
-    await story_with_model.settle()
+    repository, alice = story.repository(SHOP)
+    _, head = await story.propose(repository, alice, {"app.py": "print()\n"})
     assert fault.fired
     before = await _counts(services.database)
-    await remove_old(services, story_with_model.clock.now() + timedelta(days=95))
+    await remove_old(services, story.clock.now() + timedelta(days=95))
     after = await _counts(services.database)
     assert (after["events"], after["runs"]) == (before["events"], 1)
-    story_with_model.clock.move(days=101)
-    await story_with_model.settle()
-    assert story_with_model.check(repository, head).conclusion == "success"
+    await story.wait(days=101)
+    assert story.check(repository, head).conclusion == "success"

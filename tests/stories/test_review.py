@@ -8,25 +8,16 @@ from simulator.branches import commit_files
 from simulator.gitstore import Commit
 from simulator.webhooks import Actor
 from tests.stories.driver import UNTHOUGHT, Story
+from tests.world.automation import APP, BROKEN
 from tests.world.replies import first_lines
 
-APP = """\
-import os
-
-
-def main():
-    return os.name
-"""
 UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
-BROKEN = APP.replace("os.name", "os.name + missing")
 LOCK = '{"lockfileVersion": 3, "packages": {"": {"name": "web"}, "node_modules/left": {"version": "1.0.0"}}}\n'
 
 
 async def test_opened(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
-    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": BROKEN})
 
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == snapshot(("failure", "Changes requested: 1 finding to fix"))
@@ -49,13 +40,10 @@ Undefined name `missing`. Running this line raises a NameError; define or import
 
 async def test_suggestion_applies_cleanly(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
-    await alice.push(repository, "feature", {"app.py": UNUSED}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"app.py": UNUSED})
     [comment] = story.comments(pull)
 
-    head = await alice.apply_suggestion(comment)
-    await story.settle()
+    head = await story.after(alice.apply_suggestion(comment))
 
     assert repository.git.read(head, "app.py") == APP.encode()
     check = story.check(repository, head)
@@ -65,9 +53,7 @@ async def test_suggestion_applies_cleanly(story: Story) -> None:
 
 async def test_nothing_to_say(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
-    head = await alice.push(repository, "feature", {"README.md": "# Shop\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"README.md": "# Shop\n"})
 
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("success", "No findings")
@@ -78,22 +64,17 @@ async def test_nothing_to_say(story: Story) -> None:
 
 async def test_only_what_the_pull_request_introduced(story: Story) -> None:
     repository, alice = story.repository({"app.py": BROKEN})
-    head = await alice.push(repository, "feature", {"app.py": "# The main module.\n" + BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": "# The main module.\n" + BROKEN})
     assert story.check(repository, head).conclusion == "success"
     assert story.comments(pull) == []
 
 
 async def test_push_says_nothing_twice(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
-    await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"app.py": BROKEN})
     [first] = story.comments(pull)
 
-    head = await alice.push(repository, "feature", {"new.py": "import json\n"})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"new.py": "import json\n"}))
 
     [_, second] = story.comments(pull)
     assert (first.path, second.path) == ("app.py", "new.py")
@@ -106,9 +87,7 @@ async def test_push_says_nothing_twice(story: Story) -> None:
 async def test_finding_outside_the_diff_is_in_the_check(story: Story) -> None:
     long = APP + "\n" * 20 + "print(main())\n"
     repository, alice = story.repository({"app.py": long})
-    head = await alice.push(repository, "feature", {"app.py": long.replace("return os.name", "return 1")}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": long.replace("return os.name", "return 1")})
     check = story.check(repository, head)
     assert [(each["path"], each["start_line"]) for each in check.annotations] == [("app.py", 1)]
     assert "`os` imported but unused" in (check.summary or "")
@@ -118,9 +97,7 @@ async def test_finding_outside_the_diff_is_in_the_check(story: Story) -> None:
 @pytest.mark.parametrize("how", ["GitHub's re-run", "our button"])
 async def test_review_again(story: Story, how: str) -> None:
     repository, alice = story.repository({"app.py": APP})
-    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": BROKEN})
     first = story.check(repository, head)
 
     await (alice.rerequest(first) if how == "GitHub's re-run" else alice.press(first, "review"))
@@ -134,22 +111,17 @@ async def test_review_again(story: Story, how: str) -> None:
 
 async def test_drafts_where_the_repository_wants_them(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP, ".github/forge.yml": "review: {drafts: true}\n"})
-    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", draft=True)
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": BROKEN}, draft=True)
     assert story.check(repository, head).conclusion == "failure"
 
-    await alice.mark_ready(pull)
-    await story.settle()
+    await story.after(alice.mark_ready(pull))
     assert len(await story.runs()) == 1
     assert len(story.comments(pull)) == 1
 
 
 async def test_broken_configuration_is_said(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP, ".github/forge.yml": "review: {drafts: perhaps}\n"})
-    head = await alice.push(repository, "feature", {"app.py": APP + "\n"}, base="main")
-    await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    _, head = await story.propose(repository, alice, {"app.py": APP + "\n"})
     summary = story.check(repository, head).summary or ""
     assert "is not used" in summary
     assert "review.drafts" in summary
@@ -165,9 +137,7 @@ async def test_binary_rename_and_other_kinds(story: Story) -> None:
         "package-lock.json": "{}\n",
         "web/package-lock.json": LOCK,
     }
-    head = await alice.push(repository, "feature", files, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, files)
 
     [comment] = story.comments(pull)
     assert (comment.path, comment.line) == ("new.py", 5)
@@ -186,9 +156,7 @@ async def test_a_new_lock_file_that_hides_another_is_compared_with_that(story: S
     known = LOCK.replace('"1.0.0"', '"1.0.0", "integrity": "sha512-a="')
     moved = known.replace("sha512-a", "sha512-x")
     repository, alice = story.repository({"web/package-lock.json": known})
-    await alice.push(repository, "feature", {"web/npm-shrinkwrap.json": moved}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"web/npm-shrinkwrap.json": moved})
     summary = story.check(repository, pull.head_sha).summary or ""
     assert "left 1.0.0 has another hash than before" in summary
     assert "no longer what package-lock.json beside it says" in summary
@@ -217,9 +185,7 @@ async def test_a_lock_file_takes_from_elsewhere_only_what_the_manifest_asks_for(
     """The archive lies in the repository already, and only the lock file changes."""
     files = {"package.json": '{"name": "web", "dependencies": {"left": "^1.0.0"}}\n', "package-lock.json": FETCHED}
     repository, alice = story.repository({**files, "test/left.tgz": Blob(bytes(range(256)))})
-    head = await alice.push(repository, "feature", {"package-lock.json": lock, **manifest}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"package-lock.json": lock, **manifest})
     check = story.check(repository, head)
     assert check.conclusion == conclusion
     told = "".join([check.summary or "", *(each.body for each in story.comments(pull))])
@@ -230,9 +196,7 @@ async def test_a_lock_file_takes_from_elsewhere_only_what_the_manifest_asks_for(
 async def test_huge_pull_request_is_never_approved_unseen(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
     files = {f"pkg/module_{number:03}.py": f"VALUE = {number}\n" for number in range(330)}
-    head = await alice.push(repository, "feature", files, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, files)
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("action_required", "Needs a human review")
     assert story.gates(pull) == ["human_review"]
@@ -243,19 +207,16 @@ async def test_base_changed(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
     await alice.push(repository, "next", {"app.py": BROKEN}, base="main")
     head = await alice.push(repository, "feature", {"other.py": "VALUE = 1\n"}, base="next")
-    pull = await alice.open_pull_request(repository, "feature", base="main")
-    await story.settle()
+    pull = await story.after(alice.open_pull_request(repository, "feature", base="main"))
     assert story.check(repository, head).conclusion == "failure"
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
 
-    await alice.edit_base(pull, "next")
-    await story.settle()
+    await story.after(alice.edit_base(pull, "next"))
     assert story.check(repository, head, "next").conclusion == "neutral"
     closed = story.check(repository, head)
     assert (closed.conclusion, closed.title) == ("cancelled", "The base changed")
 
-    await alice.edit_base(pull, "main")
-    await story.settle()
+    await story.after(alice.edit_base(pull, "main"))
     assert story.check(repository, head).conclusion == "failure"
     assert story.check(repository, head, "next").conclusion == "cancelled"
 
@@ -264,9 +225,7 @@ async def test_risk_above_low_needs_more_than_these_layers(story: Story) -> None
     repository, alice = story.repository({"app.py": APP})
     large = {f"auth/session_{number}.py": "VALUE = 1\n" * 200 for number in range(8)}
     files = {**large, ".github/workflows/x.yml": "on: push\npermissions: {}\njobs: {}\n"}
-    head = await alice.push(repository, "feature", files, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, files)
     assert first_lines(story.comments(pull)) == snapshot([])
     check = story.check(repository, head)
     assert check.conclusion == "action_required"
@@ -277,9 +236,7 @@ async def test_risk_above_low_needs_more_than_these_layers(story: Story) -> None
 @pytest.mark.parametrize("tests", [{}, {"tests/test_app.py": "assert True\n"}])
 async def test_a_missing_test_is_said_only_where_there_are_tests(story: Story, tests: dict[str, str]) -> None:
     repository, alice = story.repository({"app.py": APP, **tests})
-    head = await alice.push(repository, "feature", {"values.py": "VALUE = 1\n" * 40}, base="main")
-    await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    _, head = await story.propose(repository, alice, {"values.py": "VALUE = 1\n" * 40})
     summary = story.check(repository, head).summary or ""
     assert ("Source is 40 lines longer, and no test changed" in summary) is bool(tests)
 
@@ -289,9 +246,7 @@ async def test_layers_one_and_two_can_be_made_enough(story: Story) -> None:
         {"app.py": APP, ".github/forge.yml": "review: {model: false, unread: approve}\n"}
     )
     files = {"auth/session.py": "VALUE = 1\n" * 20, "deploy/run.py": "# nothing\n" * 20}
-    head = await alice.push(repository, "feature", files, base="main")
-    await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    _, head = await story.propose(repository, alice, files)
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("success", UNTHOUGHT)
     assert "ANTHROPIC_API_KEY" not in (check.summary or "")
@@ -300,29 +255,22 @@ async def test_layers_one_and_two_can_be_made_enough(story: Story) -> None:
 async def test_the_configuration_is_deleted(story: Story) -> None:
     """The check says what that means; once it is merged, the standard holds again."""
     repository, alice = story.repository({"app.py": APP, ".github/forge.yml": "review: {drafts: true}\n"})
-    head = await alice.push(repository, "feature", {".github/forge.yml": None}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {".github/forge.yml": None})
     [check] = story.github.check_runs(repository, head, "Forge / config")
     assert check.conclusion == "success"
     assert "review.drafts" in (check.summary or "")
     assert story.gates(pull) == ["protected_paths"]
 
-    await alice.merge(pull)
-    await story.settle()
+    await story.after(alice.merge(pull))
     assert story.gate_outcomes(pull) == ["protected_paths: Void: there is nothing left to decide"]
-    head = await alice.push(repository, "draft", {"app.py": BROKEN}, base="main")
-    await alice.open_pull_request(repository, "draft", draft=True)
-    await story.settle()
+    _, head = await story.propose(repository, alice, {"app.py": BROKEN}, "draft", draft=True)
     assert story.check(repository, head).title == "Not reviewed"
 
 
 async def test_a_head_that_forge_pushed_itself_is_reviewed_like_any_other(story: Story) -> None:
     """It gets its check, once; nothing that Forge does makes it work again."""
     repository, alice = story.repository({"app.py": APP})
-    await alice.push(repository, "feature", {"app.py": APP + "\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"app.py": APP + "\n"})
     github = story.github
     forge = Actor(github.app.bot, github.app)
     head = commit_files(github.world, repository, forge, "feature", [Commit("Fix it", {"app.py": BROKEN})])
@@ -334,9 +282,7 @@ async def test_a_head_that_forge_pushed_itself_is_reviewed_like_any_other(story:
 
 async def test_dry_run_posts_no_comments(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP, ".github/forge.yml": "review: {dry_run: true}\n"})
-    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": BROKEN})
     check = story.check(repository, head)
     assert check.conclusion == "failure"
     assert [(each["path"], each["start_line"], each["annotation_level"]) for each in check.annotations] == [
@@ -349,15 +295,12 @@ async def test_dry_run_posts_no_comments(story: Story) -> None:
 async def test_only_left_out_files_are_changed(story: Story) -> None:
     filters = "review: {paths: {exclude: ['docs/**']}}\n"
     repository, alice = story.repository({"app.py": APP, ".github/forge.yml": filters})
-    head = await alice.push(repository, "feature", {"docs/example.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"docs/example.py": BROKEN})
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", "Not reviewed")
     assert "excludes every file" in (check.summary or "")
 
-    more = await alice.push(repository, "feature", {"app.py": BROKEN})
-    await story.settle()
+    more = await story.after(alice.push(repository, "feature", {"app.py": BROKEN}))
     check = story.check(repository, more)
     assert check.conclusion == "failure"
     assert "docs/example.py" in (check.summary or "")
@@ -369,9 +312,7 @@ async def test_order_of_imports_knows_the_projects_own_packages(story: Story) ->
     files = {"pyproject.toml": "[tool.ruff.lint]\nselect = ['I']\n", "shop/__init__.py": "", "app.py": APP}
     repository, alice = story.repository(files)
     good = "import os\n\nimport pytest\n\nimport shop\n\nprint(os, pytest, shop)\n"
-    head = await alice.push(repository, "feature", {"good.py": good}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"good.py": good})
     assert story.check(repository, head).title == UNTHOUGHT
 
     head = await alice.push(repository, "feature", {"bad.py": good.replace("pytest\n\nimport", "pytest\nimport")})
@@ -384,17 +325,13 @@ async def test_a_configuration_under_another_name_gets_a_word(story: Story) -> N
     """In the pull request that brings it, and as long as it lies there instead of the one that is read."""
     repository, alice = story.repository({"app.py": APP})
     written = "review: {on_pull_request: false}\n"
-    head = await alice.push(repository, "feature", {".github/forge.yaml": written}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {".github/forge.yaml": written})
     story.pass_over(pull)
     [check] = story.github.check_runs(repository, head, "Forge / config")
     assert (check.conclusion, check.title) == ("neutral", ".github/forge.yaml is not read")
     assert "only `.github/forge.yml`" in (check.summary or "")
     await alice.merge(pull)
-    head = await alice.push(repository, "other", {"app.py": APP + "\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "other")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": APP + "\n"}, "other")
     story.pass_over(pull)
     assert "does not read `.github/forge.yaml`" in (story.check(repository, head).summary or "")
     assert not story.github.check_runs(repository, head, "Forge / config")
@@ -403,8 +340,6 @@ async def test_a_configuration_under_another_name_gets_a_word(story: Story) -> N
 @pytest.mark.parametrize("path", ["forge.yml", ".forge.yml"])
 async def test_a_file_of_another_tool_gets_no_word(story: Story, path: str) -> None:
     repository, alice = story.repository({"app.py": APP})
-    head = await alice.push(repository, "feature", {path: "kiln: {heat: 1200}\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {path: "kiln: {heat: 1200}\n"})
     story.pass_over(pull)
     assert not story.github.check_runs(repository, head, "Forge / config")

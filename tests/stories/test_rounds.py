@@ -21,7 +21,7 @@ NEEDS = """\
 """
 
 
-async def test_each_attempt_is_told_what_those_before_it_tried(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_each_attempt_is_told_what_those_before_it_tried(story: Story, model: ScriptedModel) -> None:
     first, second = {**MENDED, "summary": "It is discnt."}, {**MENDED, "summary": "It is dscount."}
     model.when(
         MEND,
@@ -29,8 +29,8 @@ async def test_each_attempt_is_told_what_those_before_it_tried(story_with_model:
         *(patches(change("discnt", "dscount")), second),
         *(patches(change("dscount", "discount")), MENDED),
     )
-    await propose_diffs(story_with_model, model, WRONG)
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    await propose_diffs(story, model, WRONG)
+    assert await get_outcome(story) == ("completed", "proposed")
     [asked_first, *_] = [call.content for call in model.calls if MEND in call.content]
     assert "== tried before" not in asked_first
     told = last_instructions(model).partition("== tried before")[2]
@@ -38,30 +38,30 @@ async def test_each_attempt_is_told_what_those_before_it_tried(story_with_model:
     assert told.index("> It is discnt.") < told.index("Attempt 2 was to fix:") < told.index("> It is dscount.")
 
 
-async def test_what_could_only_fail_again_needs_a_word(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_could_only_fail_again_needs_a_word(story: Story, model: ScriptedModel) -> None:
     """The last attempt changed nothing: a bare approval would begin the same one, so no button gives it."""
     model.when(MEND, RIGHT)
-    asked, pull = await propose_diffs(story_with_model, model, WRONG)
-    [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: help_needed")
+    asked, pull = await propose_diffs(story, model, WRONG)
+    [check] = story.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: help_needed")
     assert [action["label"] for action in check.actions] == ["Reject", "View"]
-    question = story_with_model.questions(asked.issue)[-1].body
+    question = story.questions(asked.issue)[-1].body
     assert "the same attempt would fail again. What shall it do otherwise?" in question
     assert "ruff/F821" in question
     assert "| `/forge approve help_needed` |" not in question
     calls = len(model.calls)
     answer = await asked.comment(asked.alice, "/forge approve help_needed")
     assert "was not decided: without a word of yours the same attempt would fail again" in answer
-    assert story_with_model.gates(asked.issue) == ["help_needed"]
+    assert story.gates(asked.issue) == ["help_needed"]
     assert len(model.calls) == calls
 
     model.when(MEND, patches(change("discont", "discount")), MENDED)
     await asked.comment(asked.alice, "/forge approve help_needed with: it is spelled like the argument")
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    assert await get_outcome(story) == ("completed", "proposed")
     assert "> It is right as it is." in last_instructions(model)
 
 
 async def test_what_the_place_lacks_is_asked_once_and_not_sent_to_the_implementer(
-    story_with_model: Story, model: ScriptedModel
+    story: Story, model: ScriptedModel
 ) -> None:
     said: dict[str, JsonValue] = {
         "test": 1,
@@ -71,14 +71,14 @@ async def test_what_the_place_lacks_is_asked_once_and_not_sent_to_the_implemente
         "confidence": 0.9,
     }
     model.when(FAILED, {"failures": [said]})
-    asked, pull = await propose_diffs(story_with_model, model, DIFF, NEEDS)
-    assert story_with_model.gates(asked.issue) == ["help_needed"]
-    question = story_with_model.questions(asked.issue)[-1].body
+    asked, pull = await propose_diffs(story, model, DIFF, NEEDS)
+    assert story.gates(asked.issue) == ["help_needed"]
+    question = story.questions(asked.issue)[-1].body
     assert "the tests seem to fail for what the place where they run lacks" in question
     assert "Install it in commands.setup." in question
     assert not [call for call in model.calls if MEND in call.content]
     answer = await asked.comment(asked.alice, "/forge approve")
     assert "was not decided" in answer
     await asked.comment(asked.alice, "/forge reject help_needed I install it first")
-    assert await get_outcome(story_with_model) == ("failed", "stuck")
+    assert await get_outcome(story) == ("failed", "stuck")
     assert pull.draft

@@ -86,9 +86,7 @@ def pack(path, name):
 
 async def _open(story: Story, orders: str = ORDERS) -> tuple[Repository, User, PullRequest]:
     repository, alice = story.repository({"app.py": "x = 1\n"})
-    await alice.push(repository, "feature", {"shop/orders.py": orders}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"shop/orders.py": orders})
     return repository, alice, pull
 
 
@@ -96,8 +94,7 @@ async def _open(story: Story, orders: str = ORDERS) -> tuple[Repository, User, P
 async def test_nothing_is_said_twice_nor_ended(story: Story, later: str) -> None:
     repository, alice, pull = await _open(story)
     [comment] = story.comments(pull)
-    head = await alice.push(repository, "feature", {"shop/orders.py": later})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"shop/orders.py": later}))
     assert story.comments(pull) == [comment]
     assert "No longer applies" not in comment.body
     assert story.check(repository, head).status == "completed"
@@ -106,13 +103,10 @@ async def test_nothing_is_said_twice_nor_ended(story: Story, later: str) -> None
 @pytest.mark.parametrize("later", LATER.values(), ids=LATER)
 async def test_what_was_dismissed_stays_so(story: Story, later: str) -> None:
     repository, alice, pull = await _open(story)
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
+    carol = story.member(repository, "carol", "maintain")
     [comment] = story.comments(pull)
-    await carol.reply(comment, "/forge dismiss names of customers hold no quotes")
-    await story.settle()
-    head = await alice.push(repository, "feature", {"shop/orders.py": later})
-    await story.settle()
+    await story.after(carol.reply(comment, "/forge dismiss names of customers hold no quotes"))
+    head = await story.after(alice.push(repository, "feature", {"shop/orders.py": later}))
     assert story.comments(pull) == [comment]
     assert story.check(repository, head).title == UNTHOUGHT
 
@@ -120,14 +114,11 @@ async def test_what_was_dismissed_stays_so(story: Story, later: str) -> None:
 async def test_another_statement_is_another_finding(story: Story) -> None:
     """What was dismissed of one query says nothing about the next."""
     repository, alice, pull = await _open(story)
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
+    carol = story.member(repository, "carol", "maintain")
     [comment] = story.comments(pull)
-    await carol.reply(comment, "/forge dismiss names of customers hold no quotes")
-    await story.settle()
+    await story.after(carol.reply(comment, "/forge dismiss names of customers hold no quotes"))
     later = ORDERS.replace("{customer}", "{path}").replace("customer =", "place =")
-    await alice.push(repository, "feature", {"shop/orders.py": later})
-    await story.settle()
+    await story.after(alice.push(repository, "feature", {"shop/orders.py": later}))
     first, second = story.comments(pull)
     assert first == comment
     assert "No longer applies" in first.body
@@ -143,13 +134,10 @@ def search(db, text, order):
     return db.execute(query).fetchall()
 """
     repository, alice = story.repository({"app.py": "x = 1\n"})
-    await alice.push(repository, "feature", {"shop/orders.py": query}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"shop/orders.py": query})
     assert len(story.comments(pull)) == 2
     half = query.replace("""'%" + text + "%'\"""", '?"').replace("(query)", '(query, (f"%{text}%",))')
-    await alice.push(repository, "feature", {"shop/orders.py": half})
-    await story.settle()
+    await story.after(alice.push(repository, "feature", {"shop/orders.py": half}))
     over, rest = story.comments(pull)
     assert "No longer applies" in over.body
     assert "No longer applies" not in rest.body
@@ -160,8 +148,7 @@ def search(db, text, order):
 async def test_half_a_fix_within_one_statement_ends_nothing(story: Story, before: str, after: str) -> None:
     repository, alice, pull = await _open(story, before)
     [comment] = story.comments(pull)
-    await alice.push(repository, "feature", {"shop/orders.py": after})
-    await story.settle()
+    await story.after(alice.push(repository, "feature", {"shop/orders.py": after}))
     assert story.comments(pull) == [comment]
     assert "No longer applies" not in comment.body
     assert not comment.thread.resolved

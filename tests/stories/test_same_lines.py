@@ -22,17 +22,14 @@ async def _open(story: Story, model: ScriptedModel) -> tuple[Repository, User, U
     model.when("shell=True", {"findings": [SLOW]})
     model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": MARKED.strip()}]})
     repository, alice = story.repository(SHOP)
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
-    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    carol = story.member(repository, "carol", "maintain")
+    pull, _ = await story.propose(repository, alice, {"billing/pay.py": PAY})
     [comment] = story.comments(pull)
     return repository, alice, carol, pull, comment
 
 
-async def test_all_that_is_said_of_a_line_is_one_comment(story_with_model: Story, model: ScriptedModel) -> None:
-    *_, comment = await _open(story_with_model, model)
+async def test_all_that_is_said_of_a_line_is_one_comment(story: Story, model: ScriptedModel) -> None:
+    *_, comment = await _open(story, model)
     assert comment.body == snapshot("""\
 🔴 **Error** · correctness
 
@@ -58,51 +55,46 @@ Each price starts a shell of its own. Hand all of them to one.
 """)
 
 
-async def test_a_push_that_mends_one_leaves_the_others(story_with_model: Story, model: ScriptedModel) -> None:
-    repository, alice, carol, pull, comment = await _open(story_with_model, model)
-    [name, shell, slow] = story_with_model.finding_names(pull)
+async def test_a_push_that_mends_one_leaves_the_others(story: Story, model: ScriptedModel) -> None:
+    repository, alice, carol, pull, comment = await _open(story, model)
+    [name, shell, slow] = story.finding_names(pull)
     mended = PAY.replace("import subprocess\n", "import subprocess\n\nrate = 2\n")
-    head = await alice.push(repository, "feature", {"billing/pay.py": mended})
-    await story_with_model.settle()
-    assert story_with_model.comments(pull) == [comment]
+    head = await story.after(alice.push(repository, "feature", {"billing/pay.py": mended}))
+    assert story.comments(pull) == [comment]
     assert comment.body.count("*(no longer here)*") == 1
     assert f"correct its spelling. *(no longer here)*\n\n<sub>{name}" in comment.body
-    assert story_with_model.check(repository, head).title == "Approved, with 2 findings"
+    assert story.check(repository, head).title == "Approved, with 2 findings"
     assert not comment.thread.resolved
 
-    await carol.reply(comment, f"/forge dismiss {shell} prices are numbers")
-    await story_with_model.settle()
-    assert story_with_model.check(repository, head).title == "Approved, with 1 finding"
+    await story.after(carol.reply(comment, f"/forge dismiss {shell} prices are numbers"))
+    assert story.check(repository, head).title == "Approved, with 1 finding"
     assert not comment.thread.resolved
 
-    await carol.reply(comment, f"/forge dismiss {slow} there are never many")
-    await story_with_model.settle()
-    assert story_with_model.check(repository, head).title == "Approved: no findings"
+    await story.after(carol.reply(comment, f"/forge dismiss {slow} there are never many"))
+    assert story.check(repository, head).title == "Approved: no findings"
     assert comment.thread.resolved
-    assert len(story_with_model.thread_answers(pull, comment)) == 2
+    assert len(story.thread_answers(pull, comment)) == 2
 
 
-async def test_one_finding_of_several_is_fixed_in_their_thread(story_with_model: Story, model: ScriptedModel) -> None:
-    *_, carol, pull, _ = await _open(story_with_model, model)
-    [_, _, slow] = story_with_model.finding_names(pull)
+async def test_one_finding_of_several_is_fixed_in_their_thread(story: Story, model: ScriptedModel) -> None:
+    *_, carol, pull, _ = await _open(story, model)
+    [_, _, slow] = story.finding_names(pull)
     faster = '    return [subprocess.run(["pay", *map(str, prices)])]'
     model.when(ASKED, edit(MARKED, faster), FIXED)
-    await carol.comment(pull, f"/forge fix {slow}")
-    await story_with_model.settle()
+    await story.after(carol.comment(pull, f"/forge fix {slow}"))
     assert (pull.repository.git.read(pull.head_sha, "billing/pay.py") or b"").decode() == PAY.replace(MARKED, faster)
-    assert f"is on `feature`. Fixes {slow}. An empty list gives 0." in story_with_model.answers(pull)[-1].body
+    assert f"is on `feature`. Fixes {slow}. An empty list gives 0." in story.answers(pull)[-1].body
     [asked, *_] = [call.content for call in model.calls if ASKED in call.content]
     assert "model/performance" in asked
     assert "ruff/S602" not in asked
-    story_with_model.pass_over(pull)
+    story.pass_over(pull)
 
 
-async def test_a_reply_in_words_is_about_the_finding_it_names(story_with_model: Story, model: ScriptedModel) -> None:
-    *_, carol, pull, comment = await _open(story_with_model, model)
-    [_, _, slow] = story_with_model.finding_names(pull)
+async def test_a_reply_in_words_is_about_the_finding_it_names(story: Story, model: ScriptedModel) -> None:
+    *_, carol, pull, comment = await _open(story, model)
+    [_, _, slow] = story.finding_names(pull)
     model.when("never many", SAYS_NO)
-    await carol.reply(comment, f"{slow.lower()} is fine, there are never many prices.")
-    await story_with_model.settle()
-    [reply] = story_with_model.thread_answers(pull, comment)
+    await story.after(carol.reply(comment, f"{slow.lower()} is fine, there are never many prices."))
+    [reply] = story.thread_answers(pull, comment)
     assert f"**{slow}** is dismissed" in reply.body
     assert not comment.thread.resolved

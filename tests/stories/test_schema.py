@@ -38,9 +38,7 @@ async def test_the_schema_is_shown_and_named(tmp_path: Path) -> None:
             ("broken", "labels: {runs: bot}\n", True),
             ("named", f"{line}\nlabels: {{run: bot}}\n", False),
         ):
-            sha = await alice.push(repository, branch, {".github/forge.yml": content}, base="main")
-            pull = await alice.open_pull_request(repository, branch)
-            await story.settle()
+            pull, sha = await story.propose(repository, alice, {".github/forge.yml": content}, branch)
             story.pass_over(pull)
             [check] = story.github.check_runs(repository, sha, config_texts.CHECK_NAME)
             assert (line in (check.summary or "")) == is_told

@@ -4,20 +4,17 @@ import json
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import JsonValue
 from pydantic_ai.usage import RequestUsage
 
-from agents.llm.models import Models
 from agents.llm.scripted import Fails, Reply, Reports, ScriptedModel
 from domain.money import FixedPrice
 from simulator import User
 from simulator.state import PullRequest
-from tests.databases import create_database
-from tests.stories.driver import Story, open_story
+from tests.stories.driver import Story
 from tests.world.model_findings import ASKED as FIXING
 from tests.world.model_findings import FIXED, edit
 from tests.world.summing_shop import BROKEN, CODE, FILES
@@ -62,9 +59,7 @@ async def propose(
     """A pull request of alice's."""
     configured = {".github/forge.yml": settings or PATIENT}
     repository, alice = story.repository({**files, **configured})
-    await alice.push(repository, "work", changed, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Sum less")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, changed, "work", title="Sum less")
     return pull, alice
 
 
@@ -78,10 +73,9 @@ def check_of(story: Story, pull: PullRequest) -> tuple[str, str]:
     ("suggested", "is_offered"), [("    return sum(prices)", True), ("    return max(prices)", False)]
 )
 async def test_an_error_is_shown_by_a_test_that_fails(
-    story_with_model: Story, model: ScriptedModel, suggested: str, is_offered: bool
+    story: Story, model: ScriptedModel, suggested: str, is_offered: bool
 ) -> None:
     """What the finding suggests stands beside the test only if the test passes with it."""
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS}, replacement=suggested)
     pull, _ = await propose(story, {"shop.py": BROKEN})
     conclusion, said = check_of(story, pull)
@@ -98,9 +92,8 @@ async def test_an_error_is_shown_by_a_test_that_fails(
     assert "== a test that is there: tests/test_shop.py" in asked.content
 
 
-async def test_what_its_test_does_not_bear_out_blocks_nothing(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_its_test_does_not_bear_out_blocks_nothing(story: Story, model: ScriptedModel) -> None:
     """The second look quoted a line, so it is said as a warning: code may know that a test runs it."""
-    story = story_with_model
     find_and_prove(model, {"test": PASSES}, replacement="    return sum(prices)")
     pull, _ = await propose(story, {"shop.py": BROKEN})
     conclusion, said = check_of(story, pull)
@@ -118,10 +111,9 @@ KNOWING = f"import os\n\n\n{BROKEN}".replace(
 
 @pytest.mark.parametrize("verdict", ["proven", "unsure"])
 async def test_code_that_asks_whether_a_test_runs_it_takes_no_finding_away(
-    story_with_model: Story, model: ScriptedModel, verdict: str
+    story: Story, model: ScriptedModel, verdict: str
 ) -> None:
     """Its users meet the error that no test shows; the test of before shows it where none is seen to run."""
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS}, verdict=verdict, line=7, end_line=7)
     pull, _ = await propose(story, {"shop.py": KNOWING})
     conclusion, said = check_of(story, pull)
@@ -137,9 +129,8 @@ async def test_code_that_asks_whether_a_test_runs_it_takes_no_finding_away(
     ("test", "conclusion", "said"), [(PASSES, "success", []), (SHOWS, "failure", ["🔴 **Error**"])]
 )
 async def test_a_guess_is_an_error_once_it_is_shown_and_dropped_otherwise(
-    story_with_model: Story, model: ScriptedModel, test: str, conclusion: str, said: list[str]
+    story: Story, model: ScriptedModel, test: str, conclusion: str, said: list[str]
 ) -> None:
-    story = story_with_model
     find_and_prove(model, {"test": test}, verdict="unsure")
     pull, _ = await propose(story, {"shop.py": BROKEN})
     assert check_of(story, pull)[0] == conclusion
@@ -157,9 +148,8 @@ async def test_a_guess_is_an_error_once_it_is_shown_and_dropped_otherwise(
     ],
 )
 async def test_where_nothing_is_shown_the_finding_stays_and_says_so(
-    story_with_model: Story, model: ScriptedModel, written: Any, why: str
+    story: Story, model: ScriptedModel, written: Any, why: str
 ) -> None:
-    story = story_with_model
     find_and_prove(model, written)
     pull, _ = await propose(story, {"shop.py": BROKEN})
     conclusion, said = check_of(story, pull)
@@ -180,9 +170,8 @@ async def test_where_nothing_is_shown_the_finding_stays_and_says_so(
     ],
 )
 async def test_where_no_tests_run_it_says_so(
-    story_with_model: Story, model: ScriptedModel, files: dict[str, str], settings: str, why: str
+    story: Story, model: ScriptedModel, files: dict[str, str], settings: str, why: str
 ) -> None:
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     pull, _ = await propose(story, {"shop.py": BROKEN}, files, settings)
     conclusion, said = check_of(story, pull)
@@ -202,7 +191,7 @@ async def test_where_no_tests_run_it_says_so(
     ],
 )
 async def test_a_repository_says_what_blocks(
-    story_with_model: Story,
+    story: Story,
     model: ScriptedModel,
     settings: str,
     conclusion: str,
@@ -210,7 +199,6 @@ async def test_a_repository_says_what_blocks(
     *,
     is_shown: bool,
 ) -> None:
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     pull, _ = await propose(story, {"shop.py": BROKEN}, settings=settings)
     assert check_of(story, pull)[0] == conclusion
@@ -219,66 +207,59 @@ async def test_a_repository_says_what_blocks(
     assert len([call for call in model.calls if ASKED in call.content]) == asked
 
 
-async def test_of_a_fork_nothing_runs_without_a_word(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_of_a_fork_nothing_runs_without_a_word(story: Story, model: ScriptedModel) -> None:
     """Of somebody whose changes a model reads unasked; somebody with write access lets it run."""
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     repository, alice = story.repository({**FILES, ".github/forge.yml": PATIENT})
     bob = story.github.user("bob")
     fork = await bob.fork(repository)
     await bob.push(fork, "first", {"README.md": "# Shop\n"}, base="main")
     known = await bob.open_pull_request(repository, "first", head_repo=fork)
-    await alice.merge(known)
-    await story.settle()
+    await story.after(alice.merge(known))
     await bob.push(fork, "work", {"shop.py": BROKEN}, base="main")
-    pull = await bob.open_pull_request(repository, "work", head_repo=fork)
-    await story.settle()
+    pull = await story.after(bob.open_pull_request(repository, "work", head_repo=fork))
     conclusion, said = check_of(story, pull)
     assert conclusion == "failure"
     assert "Forge runs nothing of a fork before somebody with the role write lets it" in said
     assert not [call for call in model.calls if ASKED in call.content]
-    await alice.comment(pull, "/forge review full")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge review full"))
     assert "1 finding shown by running" in check_of(story, pull)[1]
     story.pass_over(pull)
 
 
-async def test_a_look_at_what_runs_it_does_not_settle_it(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_a_look_at_what_runs_it_does_not_settle_it(story: Story, model: ScriptedModel) -> None:
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     [comment] = story.comments(pull)
-    await alice.push(pull.repository, "work", {"shop.py": KNOWING})
-    await story.settle()
+    await story.after(alice.push(pull.repository, "work", {"shop.py": KNOWING}))
     assert check_of(story, pull)[0] == "failure"
     assert not comment.thread.resolved
     story.pass_over(pull)
 
 
-async def test_its_test_settles_it_on_a_later_head(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_its_test_settles_it_on_a_later_head(story: Story, model: ScriptedModel) -> None:
     """Nobody is asked: while the test fails the finding stays, and once it passes its thread closes and says so."""
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     [comment] = story.comments(pull)
     [name] = story.finding_names(pull)
-    await alice.push(pull.repository, "work", {"shop.py": f'"""The shop."""\n\n{BROKEN}'})
-    await story.settle()
+    await story.after(alice.push(pull.repository, "work", {"shop.py": f'"""The shop."""\n\n{BROKEN}'}))
     conclusion, said = check_of(story, pull)
     assert conclusion == "failure"
     assert f"Run again, of what was shown before: that of {name} still fails." in said
     assert not comment.thread.resolved
 
-    await alice.push(
-        pull.repository,
-        "work",
-        {
-            "shop.py": BROKEN.replace("(prices):", "(prices, *, start=0):", 1).replace(
-                "sum(prices[1:])", "start + sum(prices)"
-            )
-        },
+    await story.after(
+        alice.push(
+            pull.repository,
+            "work",
+            {
+                "shop.py": BROKEN.replace("(prices):", "(prices, *, start=0):", 1).replace(
+                    "sum(prices[1:])", "start + sum(prices)"
+                )
+            },
+        )
     )
-    await story.settle()
     conclusion, said = check_of(story, pull)
     assert conclusion == "success"
     assert f"Run again, of what was shown before: the test of {name} passes." in said
@@ -289,48 +270,39 @@ async def test_its_test_settles_it_on_a_later_head(story_with_model: Story, mode
 
 
 async def test_a_thread_that_could_not_be_settled_is_settled_by_the_next_push(
-    story_with_model: Story, model: ScriptedModel
+    story: Story, model: ScriptedModel
 ) -> None:
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     [comment] = story.comments(pull)
     story.github.faults.add(kind="before", method="PATCH", path=rf"/comments/{comment.id}$", status=422)
-    await alice.push(pull.repository, "work", {"shop.py": CODE + "\n\nKNOWN = 1\n"})
-    await story.settle()
+    await story.after(alice.push(pull.repository, "work", {"shop.py": CODE + "\n\nKNOWN = 1\n"}))
     assert not comment.thread.resolved
-    await alice.push(pull.repository, "work", {"NOTES.md": "# Notes\n"})
-    await story.settle()
+    await story.after(alice.push(pull.repository, "work", {"NOTES.md": "# Notes\n"}))
     assert comment.thread.resolved
     assert comment.body.startswith("**No longer applies**")
 
 
-async def test_a_branch_that_is_rewritten_keeps_what_its_test_shows(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_a_branch_that_is_rewritten_keeps_what_its_test_shows(story: Story, model: ScriptedModel) -> None:
     """The model reads all of it anew, finds nothing, and the test fails as before."""
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     model.when("prices[1:]", {"findings": []})
-    await alice.push(pull.repository, "work", {"shop.py": f"# A shop.\n{BROKEN}"}, base="main", force=True)
-    await story.settle()
+    await story.after(alice.push(pull.repository, "work", {"shop.py": f"# A shop.\n{BROKEN}"}, base="main", force=True))
     conclusion, said = check_of(story, pull)
     assert conclusion == "failure"
     assert "`shop.py:3`" in said
     story.pass_over(pull)
 
 
-async def test_the_test_is_the_goal_of_a_fix(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_the_test_is_the_goal_of_a_fix(story: Story, model: ScriptedModel) -> None:
     """A change with which it still fails is sent back."""
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     [comment] = story.comments(pull)
     wrong, right = "    return sum(prices[:1])", "    return sum(prices)"
     model.when(FIXING, edit(LINE, wrong, "shop.py"), FIXED, edit(wrong, right, "shop.py"), FIXED)
-    await alice.reply(comment, "/forge fix")
-    await story.settle()
+    await story.after(alice.reply(comment, "/forge fix"))
     [reply] = story.thread_answers(pull, comment)
     assert "is on `work`. Fixes F-" in reply.body
     assert re.search(r"; the test that shows F-[A-Z2-7]{6} passes\.", reply.body)
@@ -344,9 +316,8 @@ async def test_the_test_is_the_goal_of_a_fix(story_with_model: Story, model: Scr
     story.pass_over(pull)
 
 
-async def test_where_its_test_passes_nothing_is_fixed(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_where_its_test_passes_nothing_is_fixed(story: Story, model: ScriptedModel) -> None:
     """Also before anybody reviewed what somebody mended by hand."""
-    story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     [comment] = story.comments(pull)
@@ -354,23 +325,20 @@ async def test_where_its_test_passes_nothing_is_fixed(story_with_model: Story, m
     hooks.url = None
     head = await alice.push(pull.repository, "work", {"shop.py": BROKEN.replace(LINE, "    return sum(iter(prices))")})
     hooks.url = there
-    await alice.reply(comment, "/forge fix")
-    await story.settle()
+    await story.after(alice.reply(comment, "/forge fix"))
     [reply] = story.thread_answers(pull, comment)
     assert f"Done already: the test that showed it passes on `{head[:7]}`." in reply.body
     assert pull.head_sha == head
     assert not [call for call in model.calls if FIXING in call.content]
 
 
-async def test_a_fix_with_which_the_test_fails_is_not_committed(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_a_fix_with_which_the_test_fails_is_not_committed(story: Story, model: ScriptedModel) -> None:
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     head = pull.head_sha
     wrong = "    return sum(prices[:1])"
     model.when(FIXING, edit(LINE, wrong, "shop.py"), FIXED, FIXED)
-    await alice.comment(pull, "/forge fix all")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge fix all"))
     [answer] = story.answers(pull)
     assert "proposes it for `work`, because tests fail with it." in answer.body
     assert re.search(r"; the test that shows F-[A-Z2-7]{6} still fails\.", answer.body)
@@ -379,20 +347,18 @@ async def test_a_fix_with_which_the_test_fails_is_not_committed(story_with_model
         story.pass_over(each)
 
 
-async def test_where_the_money_ends_the_finding_stays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", [FixedPrice(Decimal(60), Decimal(60))], indirect=True)
+async def test_where_the_money_ends_the_finding_stays(story: Story, model: ScriptedModel) -> None:
     """Nobody is asked for more, and the review is posted."""
-    dear = ScriptedModel(FixedPrice(Decimal(60), Decimal(60)))
-    find_and_prove(dear, {"test": SHOWS})
+    find_and_prove(model, {"test": SHOWS})
     much = RequestUsage(input_tokens=5_000, output_tokens=1_500)
-    dear.when("== shop.py", Reports(json.dumps({"findings": [claim()]}), usage=much))
-    dear.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": LINE.strip()}]})
-    dear.when(ASKED, {"test": SHOWS})
-    models = Models.only(dear.language_model)
-    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
-        pull, _ = await propose(story, {"shop.py": BROKEN}, settings="budgets: {phase: {review: 1}}\n")
-        conclusion, said = check_of(story, pull)
-        assert conclusion == "failure"
-        assert "of 1 finding nothing could be shown" in said
-        assert story.gates(pull) == []
-        assert not [call for call in dear.calls if ASKED in call.content]
-        assert "none was written for it" in story.comments(pull)[0].body
+    model.when("== shop.py", Reports(json.dumps({"findings": [claim()]}), usage=much))
+    model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": LINE.strip()}]})
+    model.when(ASKED, {"test": SHOWS})
+    pull, _ = await propose(story, {"shop.py": BROKEN}, settings="budgets: {phase: {review: 1}}\n")
+    conclusion, said = check_of(story, pull)
+    assert conclusion == "failure"
+    assert "of 1 finding nothing could be shown" in said
+    assert story.gates(pull) == []
+    assert not [call for call in model.calls if ASKED in call.content]
+    assert "none was written for it" in story.comments(pull)[0].body

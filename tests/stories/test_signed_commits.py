@@ -24,39 +24,39 @@ def is_signed(repository: Repository, since: str, head: str) -> list[bool]:
 
 @pytest.mark.parametrize("is_ruleset", [True, False])
 async def test_an_issue_is_carried_out_where_signatures_are_required(
-    story_with_model: Story, model: ScriptedModel, is_ruleset: bool
+    story: Story, model: ScriptedModel, is_ruleset: bool
 ) -> None:
-    asked = await open_issue(story_with_model)
+    asked = await open_issue(story)
     base = asked.repository.git.branch("main") or ""
-    story_with_model.github.protect(asked.repository, "forge/*", ruleset=is_ruleset, signed=True)
+    story.github.protect(asked.repository, "forge/*", ruleset=is_ruleset, signed=True)
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
     pull = get_pull_request(asked)
     assert set(is_signed(asked.repository, base, pull.head_sha)) == {True}
     [made, *_] = asked.repository.git.commits_between(base, pull.head_sha)
-    assert made.author_email == story_with_model.github.app.bot.email
-    story_with_model.pass_over(pull)
+    assert made.author_email == story.github.app.bot.email
+    story.pass_over(pull)
 
 
-async def test_a_branch_is_refused_where_github_signs_nothing(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_branch_is_refused_where_github_signs_nothing(story: Story, model: ScriptedModel) -> None:
     """Once the App may bypass the rule, the same command goes through."""
-    asked = await open_issue(story_with_model)
-    story_with_model.github.world.signs_commits = False
-    rules = story_with_model.github.protect(asked.repository, "forge/*", ruleset=True, signed=True)
+    asked = await open_issue(story)
+    story.github.world.signs_commits = False
+    rules = story.github.protect(asked.repository, "forge/*", ruleset=True, signed=True)
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
     assert asked.status.startswith("**GitHub refused the branch")
     assert UNSIGNED in asked.status
-    assert await get_outcome(story_with_model) == ("failed", "error")
+    assert await get_outcome(story) == ("failed", "error")
     rules.bypassed = True
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
     pull = get_pull_request(asked)
     assert is_signed(asked.repository, asked.repository.git.branch("main") or "", pull.head_sha) == [False]
-    story_with_model.pass_over(pull)
+    story.pass_over(pull)
 
 
 @pytest.mark.parametrize("story", ["sqlite"], indirect=True)

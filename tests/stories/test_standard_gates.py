@@ -20,18 +20,14 @@ OTHERS = [name for name in STANDARD_GATES if name not in _ELSEWHERE]
 async def start_waiting_run(story: Story) -> tuple[Repository, PullRequest, Run]:
     """A run that waits for people, so that it still owns its pull request."""
     repository, alice = story.repository({"README.md": "# Shop\n"})
-    await alice.push(repository, "feature", {"CODEOWNERS": "* @alice\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"CODEOWNERS": "* @alice\n"})
     assert story.gates(pull) == ["protected_paths"]
     [row] = await story.runs()
     return repository, pull, row.as_run()
 
 
 def add_user(story: Story, repository: Repository, role: Role) -> User:
-    person = story.github.user(f"{role}er")
-    story.github.grant(repository, person, role)
-    return person
+    return story.member(repository, f"{role}er", role)
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -50,12 +46,10 @@ async def test_a_standard_gate(story: Story, name: str) -> None:
 
     below = add_user(story, repository, "write" if role == "maintain" else "triage")
     story.clock.move(seconds=2)
-    await below.comment(pull, f"/forge approve {name}")
-    await story.settle()
+    await story.after(below.comment(pull, f"/forge approve {name}"))
     assert "needs the role" in story.answers(pull)[-1].body
 
-    await add_user(story, repository, role).comment(pull, f"/forge reject {name} not like this")
-    await story.settle()
+    await story.after(add_user(story, repository, role).comment(pull, f"/forge reject {name} not like this"))
     assert any(each.startswith(f"{name}: Rejected by ") for each in story.gate_outcomes(pull))
     decided = await gates.get(services.database, asked.id)
     assert decided is not None

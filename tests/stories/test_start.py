@@ -65,9 +65,7 @@ async def test_a_database_of_a_later_version_that_works_with_this_one(tmp_path: 
     _set_schema(tmp_path / "forge.db", "9999", oldest="0001")
     async with open_story(url, tmp_path) as story:
         repository, alice = story.repository({"app.py": "print()\n"})
-        head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
-        await alice.open_pull_request(repository, "feature", "main")
-        await story.settle()
+        _, head = await story.propose(repository, alice, {"app.py": "print(1)\n"})
         assert story.check(repository, head).conclusion == "neutral"
 
 

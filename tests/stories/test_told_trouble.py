@@ -18,11 +18,8 @@ async def test_without_the_permission_for_checks_the_pull_request_says_so_once(s
     installation = story.github.world.installation_of(repository)
     assert installation is not None
     installation.permissions = {name: level for name, level in PERMISSIONS.items() if name != "checks"}
-    await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
-    await alice.push(repository, "feature", {"a.py": "A = 2\n"})
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"a.py": "A = 1\n"})
+    await story.after(alice.push(repository, "feature", {"a.py": "A = 2\n"}))
     assert bodies(story.answers(pull)) == snapshot(
         [
             """\
@@ -36,8 +33,7 @@ Forge did not approve this head.\
     )
 
     installation.permissions = dict(PERMISSIONS)  # the owner accepted
-    head = await alice.push(repository, "feature", {"a.py": "A = 3\n"})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"a.py": "A = 3\n"}))
     assert story.check(repository, head).conclusion == "neutral"
 
 
@@ -54,8 +50,7 @@ async def test_an_answer_that_cannot_be_read_is_told_in_the_check(story: Story, 
             told.append((info.body["name"], info.body.get("conclusion"), info.body["output"]["title"]))
 
     story.github.on_write(watch)
-    await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    await story.after(alice.open_pull_request(repository, "feature"))
     assert broken.fired == 4
     assert told[0] == ("Forge / review", "action_required", "Forge cannot begin its review")
     assert story.check(repository, head).conclusion == "neutral"
@@ -66,9 +61,7 @@ async def test_an_answer_that_cannot_be_read_is_told_in_the_check(story: Story, 
 async def test_an_answer_that_stays_unreadable_leaves_a_check(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
     story.github.faults.add(kind="before", status=200, method="GET", path=r"/pulls/\d+$", times=None)
-    head = await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
-    await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    _, head = await story.propose(repository, alice, {"a.py": "A = 1\n"})
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("action_required", "Forge cannot begin its review")
     assert mask(check.summary or "") == snapshot("""\
@@ -84,9 +77,7 @@ async def test_a_merge_queue_that_cannot_be_answered_is_told_so(story: Story) ->
     """Its head fails at once instead of waiting for its time to run out."""
     repository, alice = story.repository({"app.py": APP})
     story.github.protect(repository, "main", ["Forge / review"])
-    await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"a.py": "A = 1\n"})
     story.github.faults.add(kind="before", status=200, method="GET", path=r"/pulls/\d+$", times=None)
     queued = story.github.queue_for_merge(pull)
     await story.settle()
@@ -99,9 +90,7 @@ async def test_a_merge_queue_that_cannot_be_answered_is_told_so(story: Story) ->
 
 async def test_a_merge_queue_that_is_answered_late_is(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
-    await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"a.py": "A = 1\n"})
     story.github.faults.add(kind="before", status=200, method="GET", path=r"/pulls/\d+$", times=3)
     queued = story.github.queue_for_merge(pull)
     await story.settle()
@@ -122,13 +111,10 @@ async def test_a_button_that_shows_nothing_is_told_below(story: Story) -> None:
 async def test_code_that_cannot_be_fetched_leaves_a_run_that_says_so(story: Story) -> None:
     """Whether the base only moved on cannot be known then; the run exists all the same, and has a check."""
     repository, alice = story.repository({"app.py": APP})
-    head = await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"a.py": "A = 1\n"})
     await alice.push(repository, "main", {"other.py": "B = 1\n"})
     story.github.faults.add(kind="before", path="git-upload-pack|info/refs", status=404, times=None)
-    await alice.comment(pull, "/forge review full")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge review full"))
     assert len(await story.runs()) == 2
     assert story.check(repository, head).conclusion == "action_required"
     assert story.answers(pull)

@@ -8,17 +8,16 @@ from tests.world.issues import TEST
 from tests.world.verification import propose_diffs
 
 
-async def test_an_issue_and_its_pull_request_tell_one_story(story_with_model: Story, model: ScriptedModel) -> None:
-    asked, pull = await propose_diffs(story_with_model, model, DIFF, TEST)
-    found = {each.trigger: each.id for each in await story_with_model.runs()}
+async def test_an_issue_and_its_pull_request_tell_one_story(story: Story, model: ScriptedModel) -> None:
+    asked, pull = await propose_diffs(story, model, DIFF, TEST)
+    found = {each.trigger: each.id for each in await story.runs()}
     assert set(found) == {"issue", "pull_request"}
     for run_id in found.values():
-        traces = await list_trace(story_with_model.forge.services.database, run_id)
+        traces = await list_trace(story.forge.services.database, run_id)
         assert list(traces) == [found["issue"], found["pull_request"]]
     for where in (asked.issue, pull):
-        before = len(story_with_model.answers(where))
-        await asked.alice.comment(where, "/forge history")
-        await story_with_model.settle()
-        said = story_with_model.answers(where)[before].body
+        before = len(story.answers(where))
+        await story.after(asked.alice.comment(where, "/forge history"))
+        said = story.answers(where)[before].body
         assert "| issue |" in said
         assert "| pull request |" in said

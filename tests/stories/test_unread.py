@@ -62,9 +62,9 @@ async def test_what_linters_alone_read_is_not_approved(story: Story) -> None:
     assert (pull.state, await list_actions(story)) == ("open", [])  # the risk is medium: a person merges it
 
 
-async def test_what_leaves_the_program_as_it_was_is_merged(story_with_model: Story) -> None:
+@pytest.mark.usefixtures("model")
+async def test_what_leaves_the_program_as_it_was_is_merged(story: Story) -> None:
     """Its comments differ, and the same syntax tree says that nothing else does; a model read it and found nothing."""
-    story = story_with_model
     repository, alice, _ = await at_level(story, 4)
     pull, head = await open_pull_request(story, repository, alice, {"app.py": APP.replace("def", "# The name.\ndef")})
     await jump_ahead(story, minutes=11)
@@ -132,9 +132,7 @@ async def test_one_file_that_nobody_read_keeps_all_from_being_merged(story: Stor
 )
 async def test_t_r13_what_runs_unseen_is_not_approved(story: Story, files: dict[str, FileContent]) -> None:
     repository, alice, _ = await at_level(story, 4)
-    head = await alice.push(repository, "feature", files, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, files)
     await jump_ahead(story, hours=10)
     story.pass_over(pull)
     assert story.check(repository, head).conclusion in {"neutral", "action_required"}
@@ -151,102 +149,87 @@ async def test_a_repository_may_let_it_pass_and_still_nothing_is_done_unasked(st
     assert (pull.state, await list_actions(story), story.reviews(pull)) == ("open", [], [])
 
 
-async def test_a_model_that_is_set_up_reads_every_change_of_source(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
-    repository, alice, _ = await at_level(story_with_model, 4)
-    pull, head = await open_pull_request(story_with_model, repository, alice, BROKEN)
-    await jump_ahead(story_with_model, minutes=11)
-    check = story_with_model.check(repository, head)
+async def test_a_model_that_is_set_up_reads_every_change_of_source(story: Story, model: ScriptedModel) -> None:
+    repository, alice, _ = await at_level(story, 4)
+    pull, head = await open_pull_request(story, repository, alice, BROKEN)
+    await jump_ahead(story, minutes=11)
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("success", "Approved: no findings")
     assert all(path in model.calls[0].content for path in BROKEN)
     # What the program does changes, so the risk is medium: a person merges it.
-    assert (story_with_model.answers(pull), pull.merged_at) == ([], None)
+    assert (story.answers(pull), pull.merged_at) == ([], None)
 
 
-async def test_a_pushed_head_is_read_as_a_whole_where_it_was_not_before(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_a_pushed_head_is_read_as_a_whole_where_it_was_not_before(story: Story, model: ScriptedModel) -> None:
     model.when("eval(input)", Fails(400))
-    repository, alice = story_with_model.repository({"README.md": "# Shop\n"})
-    pull, head = await open_pull_request(
-        story_with_model, repository, alice, {"cart.lua": "eval(input)\n", "b.lua": "b()\n"}
-    )
-    assert story_with_model.check(repository, head).conclusion == "action_required"
-    assert story_with_model.gates(pull) == ["human_review"]
+    repository, alice = story.repository({"README.md": "# Shop\n"})
+    pull, head = await open_pull_request(story, repository, alice, {"cart.lua": "eval(input)\n", "b.lua": "b()\n"})
+    assert story.check(repository, head).conclusion == "action_required"
+    assert story.gates(pull) == ["human_review"]
     asked = len(model.calls)
 
     model.when("eval(input)", {"findings": []})
-    head = await alice.push(repository, "feature", {"c.lua": "c()\n"})
-    await story_with_model.settle()
-    assert first_lines(story_with_model.questions(pull)) == snapshot(
+    head = await story.after(alice.push(repository, "feature", {"c.lua": "c()\n"}))
+    assert first_lines(story.questions(pull)) == snapshot(
         ["**human_review: Void: there is nothing left to decide** · G-ID · head `SHA` · a…"]
     )
     assert [("cart.lua" in call.content, "c.lua" in call.content) for call in model.calls[asked:]] == [(True, True)]
-    assert story_with_model.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "success"
 
 
-async def test_attributes_of_the_author_do_not_hide_what_a_push_brings(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
-    repository, alice = story_with_model.repository({"README.md": "# Shop\n"})
+async def test_attributes_of_the_author_do_not_hide_what_a_push_brings(story: Story, model: ScriptedModel) -> None:
+    repository, alice = story.repository({"README.md": "# Shop\n"})
     marked = {".gitattributes": "*.js linguist-generated\n", "a.js": "harmless()\n"}
-    pull, _ = await open_pull_request(story_with_model, repository, alice, marked)
+    pull, _ = await open_pull_request(story, repository, alice, marked)
     asked = len(model.calls)
-    await alice.push(repository, "feature", {"a.js": "harmless()\nevil()\n"})
-    await story_with_model.settle()
-    assert first_lines(story_with_model.questions(pull)) == snapshot(
-        ["**Forge asks: protected_paths** · G-ID · head `SHA`"]
-    )
+    await story.after(alice.push(repository, "feature", {"a.js": "harmless()\nevil()\n"}))
+    assert first_lines(story.questions(pull)) == snapshot(["**Forge asks: protected_paths** · G-ID · head `SHA`"])
     assert any("evil()" in call.content for call in model.calls[asked:])
 
 
-async def test_t_r13_what_takes_back_a_fix_of_the_base_is_read(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_t_r13_what_takes_back_a_fix_of_the_base_is_read(story: Story, model: ScriptedModel) -> None:
     """The author merges the base and keeps the own tree: the head's files are as they were, and the fix is gone."""
     old = "".join(f"line_{number}();\n" for number in range(40))
-    repository, alice, carol = await at_level(story_with_model, 0, files={"a.js": old})
-    pull, head = await open_pull_request(
-        story_with_model, repository, alice, {"a.js": old.replace("line_2()", "line_two()")}
-    )
+    repository, alice, carol = await at_level(story, 0, files={"a.js": old})
+    pull, head = await open_pull_request(story, repository, alice, {"a.js": old.replace("line_2()", "line_two()")})
     fixed = await carol.push(repository, "main", {"a.js": old.replace("line_30()", "check_permission();\nline_30()")})
-    asked, kept, now = len(model.calls), repository.git.commit(head).tree, story_with_model.clock.now()
+    asked, kept, now = len(model.calls), repository.git.commit(head).tree, story.clock.now()
     merged = repository.git.commit_tree(kept, [head, fixed], "Merge main", "alice <alice@example.com>", now)
-    await alice.reset_branch(repository, "feature", merged)
-    await story_with_model.settle()
-    assert first_lines(story_with_model.questions(pull)) == snapshot([])
+    await story.after(alice.reset_branch(repository, "feature", merged))
+    assert first_lines(story.questions(pull)) == snapshot([])
     assert any("-check_permission();" in call.content for call in model.calls[asked:])
 
 
-async def test_what_a_line_hides_from_the_model_is_not_read(story_with_model: Story, model: ScriptedModel) -> None:
-    repository, alice = story_with_model.repository({"README.md": "# Shop\n"})
+async def test_what_a_line_hides_from_the_model_is_not_read(story: Story, model: ScriptedModel) -> None:
+    repository, alice = story.repository({"README.md": "# Shop\n"})
     sly = {"a.lua": f"x = 1;{' ' * 2000}evil()\n", "b.lua": "const { a, \u3164 } = q; run([a, \u3164])\n"}
-    pull, head = await open_pull_request(story_with_model, repository, alice, sly)
-    check = story_with_model.check(repository, head)
+    pull, head = await open_pull_request(story, repository, alice, sly)
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("failure", "Changes requested: 1 finding to fix")
     assert "const { a, <U+3164> } = q" in model.calls[0].content
     assert "a.lua" in (check.summary or "")  # which is still named as read by nobody
-    assert "U+3164" in story_with_model.comments(pull)[0].body
-    story_with_model.pass_over(pull)
+    assert "U+3164" in story.comments(pull)[0].body
+    story.pass_over(pull)
 
 
-async def test_t_r13_what_is_masked_or_removed_hides_nothing(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_t_r13_what_is_masked_or_removed_hides_nothing(story: Story, model: ScriptedModel) -> None:
     checked = "".join(f"  old_{number}();\n" for number in range(70)) + "  require_login(user);\n"
-    repository, alice, _ = await at_level(story_with_model, 4, files={"c.lua": f"function f(user) {{\n{checked}}}\n"})
+    repository, alice, _ = await at_level(story, 4, files={"c.lua": f"function f(user) {{\n{checked}}}\n"})
     sly = {
         "a.lua": "// It begins with -----BEGIN RSA PRIVATE KEY\nrequire('child_process').exec('id')\n",
         "b.lua": "/* Cookie: a=b1234567 */ evil()\n",
         "c.lua": "function f(user) {\n}\n",
     }
-    pull, head = await open_pull_request(story_with_model, repository, alice, sly)
+    pull, head = await open_pull_request(story, repository, alice, sly)
     assert "2+require('child_process').exec('id')" in model.calls[0].content
     assert "-  require_login(user);" in model.calls[0].content
-    await jump_ahead(story_with_model, hours=10)
-    check = story_with_model.check(repository, head)
+    await jump_ahead(story, hours=10)
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", "Nothing found; no linter or model read 1 file")
     said = (check.summary or "").replace("`", "")
     assert "  - b.lua: the model was not shown all that changed in it: a line is longer than 1,000 characters" in said
     assert "if a model is set up" not in said
-    assert (pull.state, await list_actions(story_with_model), story_with_model.reviews(pull)) == ("open", [], [])
+    assert (pull.state, await list_actions(story), story.reviews(pull)) == ("open", [], [])
 
 
 async def test_a_model_may_be_required_or_kept_out(story: Story) -> None:
@@ -259,44 +242,34 @@ async def test_a_model_may_be_required_or_kept_out(story: Story) -> None:
 
 
 @pytest.mark.parametrize("said", ["never", "false"])
-async def test_no_code_leaves_where_the_repository_forbids_it(
-    story_with_model: Story, model: ScriptedModel, said: str
-) -> None:
-    repository, alice, _ = await at_level(story_with_model, 0, f"review: {{model: {said}}}\n")
-    pull, head = await open_pull_request(story_with_model, repository, alice, BROKEN)
-    await alice.comment(pull, "/forge review full")
-    await story_with_model.settle()
-    assert first_lines(story_with_model.answers(pull)) == snapshot(
-        ["Reviewing `SHA` from scratch; the check shows the progress."]
-    )
-    assert story_with_model.check(repository, head).conclusion == "neutral"
+async def test_no_code_leaves_where_the_repository_forbids_it(story: Story, model: ScriptedModel, said: str) -> None:
+    repository, alice, _ = await at_level(story, 0, f"review: {{model: {said}}}\n")
+    pull, head = await open_pull_request(story, repository, alice, BROKEN)
+    await story.after(alice.comment(pull, "/forge review full"))
+    assert first_lines(story.answers(pull)) == snapshot(["Reviewing `SHA` from scratch; the check shows the progress."])
+    assert story.check(repository, head).conclusion == "neutral"
     assert model.calls == []
 
 
-async def test_a_model_that_the_provider_refuses_is_said_in_the_check(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_a_model_that_the_provider_refuses_is_said_in_the_check(story: Story, model: ScriptedModel) -> None:
     model.when("cart.lua", Fails(404))
-    repository, alice, _ = await at_level(story_with_model, 0)
-    pull, head = await open_pull_request(story_with_model, repository, alice, BROKEN)
-    check = story_with_model.check(repository, head)
+    repository, alice, _ = await at_level(story, 0)
+    pull, head = await open_pull_request(story, repository, alice, BROKEN)
+    check = story.check(repository, head)
     assert check.conclusion == "action_required"
     assert "its provider does not know this model (HTTP 404). Name another one in FORGE_FAST_MODEL." in (
         (check.summary or "").replace("`", "").replace("\\", "")
     )
-    assert story_with_model.gates(pull) == ["human_review"]
+    assert story.gates(pull) == ["human_review"]
 
 
 async def test_what_the_linter_of_its_language_finds_broken_is_not_approved(story: Story) -> None:
     repository, alice, _ = await at_level(story, 4)
-    head = await alice.push(
+    pull, head = await story.propose(
         repository,
-        "feature",
+        alice,
         {"cart.js": "export function total(input) {\n  return eval(input);\n}\n", "web/order.ts": "const x = {;\n"},
-        base="main",
     )
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("failure", "Changes requested: 2 findings to fix")
     assert [(each.path, each.line) for each in story.comments(pull)] == [("cart.js", 2), ("web/order.ts", 1)]
@@ -316,8 +289,7 @@ async def open_by_a_workflow(story: Story, *, is_required: bool) -> tuple[Reposi
         story.github.protect(repository, "main", [CHECK_NAME])
     await alice.push(repository, "feature", {"app.py": "import os\n\nos.system(input())\n"}, base="main")
     robot = User(story.github.world, story.github.world.other_app("github-actions").bot)
-    pull = await robot.open_pull_request(repository, "feature")
-    await story.settle()
+    pull = await story.after(robot.open_pull_request(repository, "feature"))
     return repository, alice, pull
 
 
@@ -328,8 +300,7 @@ async def test_what_an_app_opened_does_not_pass_a_required_check_unread(story: S
     assert "write `/forge review`" in (check.summary or "")
     with pytest.raises(Refusal, match="is failing"):
         await alice.merge(pull)
-    await alice.comment(pull, "/forge review")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge review"))
     story.pass_over(pull)
     assert story.check(repository, pull.head_sha).conclusion == "failure"
 
@@ -354,12 +325,10 @@ async def test_a_person_is_asked_about_unread_source_that_a_required_check_would
     assert story.check(repository, head).conclusion == "action_required"
     assert story.gates(pull) == ["human_review"]
     story.clock.move(seconds=5)
-    await carol.comment(pull, "/forge approve")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge approve"))
     story.pass_over(pull)
     assert story.check(repository, head).conclusion == "success"
-    await alice.merge(pull)
-    await story.settle()
+    await story.after(alice.merge(pull))
 
 
 @pytest.mark.parametrize(
@@ -389,8 +358,7 @@ async def test_what_the_configuration_leaves_out_by_its_path_passes_a_required_c
     story.github.protect(repository, "main", [CHECK_NAME])
     pull, head = await open_pull_request(story, repository, alice, {"docs/example.py": "print(1)\n"})
     assert story.check(repository, head).conclusion == "neutral"
-    await alice.merge(pull)
-    await story.settle()
+    await story.after(alice.merge(pull))
 
 
 async def test_no_command_is_promised_where_no_test_can_run(story: Story) -> None:

@@ -43,8 +43,7 @@ async def open_pull(
     repository, alice = story.repository({**SHOP, **(shop or {})})
     await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Give discounts")
-    await alice.push(repository, "main", base, message="Round the total")
-    await story.settle()
+    await story.after(alice.push(repository, "main", base, message="Round the total"))
     story.pass_over(pull)
     return repository, alice, pull
 
@@ -62,11 +61,9 @@ async def test_a_base_without_conflicts_comes_in_as_a_signed_merge(story: Story)
     """It takes no model; a stranger may not ask, and what came in is not taken back by a commit."""
     repository, alice, pull = await open_pull(story, {"NOTES.md": "Discounts.\n"}, {"shop/tax.py": "RATE = 0.2\n"})
     head, base = pull.head_sha, repository.git.branch("main")
-    await story.github.user("reader").comment(pull, "/forge update")
-    await story.settle()
+    await story.after(story.github.user("reader").comment(pull, "/forge update"))
     assert hear(story, pull) == "Refused: `/forge update` needs the role write; `reader` has read."
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge update"))
     assert parents(repository, pull) == [head, base]
     assert repository.git.is_signed(pull.head_sha)
     assert repository.git.read(pull.head_sha, "shop/tax.py") == b"RATE = 0.2\n"
@@ -77,31 +74,24 @@ async def test_a_base_without_conflicts_comes_in_as_a_signed_merge(story: Story)
     assert hear(story, pull) == snapshot("""\
 SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. Tests: Passed: 1 test.\
 """)
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge update"))
     assert hear(story, pull) == snapshot("Nothing to take in: the branch has `main` up to SHA.")
-    await alice.comment(pull, "/forge history")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge history"))
     assert "there is a commit on the branch" in hear(story, pull)
     run = next(each for each in await story.runs() if each.reason == "committed")
     [kept] = await work_checkpoints.list_of_run(story.forge.services.database, run.id)
-    await alice.comment(pull, f"/forge rollback {shorten_id('C', kept.id)}")
-    await story.settle()
+    await story.after(alice.comment(pull, f"/forge rollback {shorten_id('C', kept.id)}"))
     assert hear(story, pull).startswith("Nothing was done: a commit that takes a merge of the base back would have")
     assert "`git reset --hard SHA`" in hear(story, pull)
     story.pass_over(pull)
 
 
-async def test_a_conflict_is_resolved_once_the_tests_of_both_sides_pass(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_a_conflict_is_resolved_once_the_tests_of_both_sides_pass(story: Story, model: ScriptedModel) -> None:
     """The first answer drops what the base did, which a test of the base's shows; meanwhile somebody pushes."""
-    story = story_with_model
     branch = {"shop/cart.py": BRANCH, "tests/test_discount.py": DISCOUNT}
     repository, alice, pull = await open_pull(story, {**branch}, {"shop/cart.py": BASE, "tests/test_rounds.py": ROUNDS})
     base, pushed = repository.git.branch("main"), list[asyncio.Task[str]]()
-    await alice.comment(pull, "/forge review full")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge review full"))
     summary = story.check(repository, pull.head_sha).summary or ""
     assert "The branch conflicts with `main`: `/forge update` takes it in" in summary
 
@@ -112,8 +102,7 @@ async def test_a_conflict_is_resolved_once_the_tests_of_both_sides_pass(
         return {"hunks": [resolve(BOTH, TOGETHER)]}
 
     model.when(ASKED, answer)
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge update"))
     first, second = [call.content for call in model.calls if ASKED in call.content]
     assert "> def total(prices, discount=0):" in first
     assert "> Round the total" in first
@@ -132,9 +121,9 @@ SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. T
     story.pass_over(pull)
 
 
-async def test_lines_beside_a_conflict_change_with_it(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_lines_beside_a_conflict_change_with_it(story: Story, model: ScriptedModel) -> None:
     """The base renames what the branch uses in a line that does not conflict; the answer names that line, and why."""
-    story, rest = story_with_model, "\n\ndef count(prices):\n    return len(prices)\n"
+    rest = "\n\ndef count(prices):\n    return len(prices)\n"
     renamed = rest.replace("count", "count_prices")
     mean = "\n\ndef mean(prices):\n    return total(prices) / count(prices)\n"
     test = "from shop.cart import mean\n\n\ndef test_mean():\n    assert mean([1, 2]) == 1.5\n"
@@ -154,8 +143,7 @@ async def test_lines_beside_a_conflict_change_with_it(story_with_model: Story, m
     elsewhere: dict[str, JsonValue] = {**edit, "path": "shop/tax.py"}
     hunks: JsonValue = [resolve(BOTH, TOGETHER)]
     model.when(ASKED, {"hunks": hunks, "beside": [elsewhere]}, {"hunks": hunks}, {"hunks": hunks, "beside": [edit]})
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge update"))
     asked = [call.content for call in model.calls if ASKED in call.content]
     assert "file without a conflict" in asked[1]
     assert "test_mean" in asked[2]
@@ -174,9 +162,8 @@ SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. T
     story.pass_over(pull)
 
 
-async def test_what_is_not_clear_is_asked(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_what_is_not_clear_is_asked(story: Story, model: ScriptedModel) -> None:
     """A side dropped without a reason, a question, a binary file, a deletion: no commit, and a patch of what is clear."""
-    story = story_with_model
     one, other = {"shop/rate.py": "RATE = 2\n"}, {"shop/rate.py": "RATE = 3\n"}
     _, alice, pull = await open_pull(
         story,
@@ -193,8 +180,7 @@ async def test_what_is_not_clear_is_asked(story_with_model: Story, model: Script
     words = "Is it our shop, or any?"
     hunks = [resolve("", question=words), resolve(BOTH, TOGETHER, number=2), resolve("RATE = 3\n", number=3)]
     model.when(ASKED, {"hunks": hunks[1:]}, {"hunks": hunks})
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge update"))
     assert pull.head_sha == head
     assert hear(story, pull) == snapshot("""\
 Nothing was changed: the branch conflicts with `main`, and people have to decide.
@@ -256,17 +242,15 @@ Write `/forge update` again with the answers behind it. By hand: `git fetch orig
     story.pass_over(pull)
 
 
-async def test_an_answer_is_no_longer_than_github_takes(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_an_answer_is_no_longer_than_github_takes(story: Story, model: ScriptedModel) -> None:
     """Of what is asked about the beginning is shown, and of what is resolved where it is."""
-    story = story_with_model
     mine, theirs = ("".join(f"{side} {number}\n" for number in range(700)) for side in ("mine", "theirs"))
     repository, alice, pull = await open_pull(
         story, {"long.txt": "m" * 18_000, "shop/data.txt": mine}, {"long.txt": "t" * 18_000, "shop/data.txt": theirs}
     )
     both = "".join(sorted(f"{line} of both\n" for line in (mine + theirs).splitlines()))
     model.when(ASKED, {"hunks": [resolve("", question="Whose?"), resolve(both, TOGETHER, number=2)]})
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge update"))
     [answer] = story.answers(pull)
     assert "1. `long.txt:1`: Whose?" in answer.body
     assert "`shop/data.txt:1`: **merged from both**" in answer.body
@@ -276,15 +260,13 @@ async def test_an_answer_is_no_longer_than_github_takes(story_with_model: Story,
     story.pass_over(pull)
 
 
-async def test_where_it_may_not_be_committed(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_where_it_may_not_be_committed(story: Story, model: ScriptedModel) -> None:
     """At level 0 it is a patch for the merge; what people answered is told to the model."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE})
     story.github.grant(repository, alice, "admin")
     head = pull.head_sha
     model.when(ASKED, {"hunks": [resolve(BASE, "People said so.")]})
-    await alice.comment(pull, "/forge level 0\n/forge update keep what main has")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge level 0\n/forge update keep what main has"))
     assert pull.head_sha == head
     [asked] = [call.content for call in model.calls if ASKED in call.content]
     assert "> keep what main has" in asked
@@ -320,9 +302,8 @@ git push
     story.pass_over(pull)
 
 
-async def test_somebody_else_may_be_first(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_somebody_else_may_be_first(story: Story, model: ScriptedModel) -> None:
     """A merge by hand meanwhile is left as it is, and so is a branch that was written anew."""
-    story = story_with_model
     repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE})
     git, base = repository.git, repository.git.branch("main") or ""
 
@@ -340,8 +321,7 @@ async def test_somebody_else_may_be_first(story_with_model: Story, model: Script
     pushed, told = list[asyncio.Task[object]](), list[str]()
     model.when(ASKED, write_anew, merge_by_hand)
     for _ in range(2):
-        await alice.comment(pull, "/forge update")
-        await story.settle()
+        await story.after(alice.comment(pull, "/forge update"))
         told.append(hear(story, pull).partition("\n")[0])
         assert git.read(pull.head_sha, "shop/cart.py") != BOTH.encode()
     assert told == snapshot(
@@ -356,8 +336,7 @@ async def test_somebody_else_may_be_first(story_with_model: Story, model: Script
 async def test_without_a_model_it_names_what_conflicts(story: Story) -> None:
     _, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE})
     head = pull.head_sha
-    await alice.comment(pull, "/forge update")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge update"))
     assert pull.head_sha == head
     assert mask(hear(story, pull)) == snapshot("""\
 Nothing was changed: the branch conflicts with `main`. No model resolves that: anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set.

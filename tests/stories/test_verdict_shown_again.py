@@ -8,19 +8,16 @@ BROKEN = "def total(prices):\n    return sum(prizes)\n"
 
 async def test_a_dismissal_leaves_the_other_lines_of_the_check(story: Story) -> None:
     repository, alice = story.repository({".github/forge.yml": "review: {comments: sometimes}\n", "app.py": CODE})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "write")
+    carol = story.member(repository, "carol", "write")
     await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     await alice.push(repository, "main", {"app.py": CODE.replace("sum(", "max(")})
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull = await story.after(alice.open_pull_request(repository, "feature"))
     before = story.check(repository, pull.head_sha).summary or ""
     told = [line for line in before.splitlines() if line.startswith(("⚠️", "The branch conflicts"))]
     assert len(told) == 2, before
 
     [comment] = story.comments(pull)
-    await carol.reply(comment, "/forge dismiss the name is injected at run time")
-    await story.settle()
+    await story.after(carol.reply(comment, "/forge dismiss the name is injected at run time"))
 
     after = story.check(repository, pull.head_sha).summary or ""
     assert "### Dismissed" in after

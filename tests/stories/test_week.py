@@ -8,11 +8,10 @@ from agents.llm.scripted import ScriptedModel
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import UNTHOUGHT, Story
+from tests.world.automation import APP, BROKEN
 from tests.world.issues import SHOP
 from tests.world.model_findings import open_reviewed
 
-APP = "import os\n\n\ndef main():\n    return os.name\n"
-BROKEN = APP.replace("os.name", "os.name + missing")
 _MARKER = re.compile(r"\n\n<!-- forge:review:.*-->\Z")
 FREE = "def shipping(cents):\n    return 0 if cents >= 5000 else 495\n"
 
@@ -22,11 +21,8 @@ async def _propose(
 ) -> tuple[Repository, User, User, PullRequest]:
     """A pull request of alice; carol may maintain the repository."""
     repository, alice = story.repository(files)
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
-    await alice.push(repository, "feature", change, base="main")
-    pull = await alice.open_pull_request(repository, "feature", body=body)
-    await story.settle()
+    carol = story.member(repository, "carol", "maintain")
+    pull, _ = await story.propose(repository, alice, change, body=body)
     return repository, alice, carol, pull
 
 
@@ -49,9 +45,7 @@ async def test_linters_alone_never_say_approved(story: Story, settings: str, con
 async def test_a_required_check_passes_where_linters_are_all_there_is(story: Story) -> None:
     repository, alice = story.repository({"shop.py": FREE})
     story.github.protect(repository, "main", ["Forge / review"])
-    head = await alice.push(repository, "feature", {"shop.py": FREE.replace(">=", ">")}, base="main")
-    await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    _, head = await story.propose(repository, alice, {"shop.py": FREE.replace(">=", ">")})
     assert (story.check(repository, head).conclusion, story.check(repository, head).title) == ("neutral", UNTHOUGHT)
 
 
@@ -59,25 +53,21 @@ async def test_where_tests_ran_the_review_names_their_check(story: Story) -> Non
     change = {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"}
     repository, alice, _, pull = await _propose(story, SHOP, change)
     assert "Forge ran no test" in (story.check(repository, pull.head_sha).summary or "")
-    await alice.comment(pull, "/forge test")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge test"))
     [tested] = story.github.check_runs(repository, pull.head_sha, "Forge / test")
     assert tested.title == "Passed: 1 test"
     for again in (False, True):
         if again:
-            await alice.comment(pull, "/forge review full")
-            await story.settle()
+            await story.after(alice.comment(pull, "/forge review full"))
         check = story.check(repository, pull.head_sha)
         assert "What its tests say is in the check `Forge / test`." in (check.summary or "")
         assert "Forge ran no test" not in (check.summary or "")
     story.pass_over(pull)
 
 
-async def test_what_a_model_read_is_approved(story_with_model: Story, model: ScriptedModel) -> None:
-    repository, _, _, pull = await _propose(
-        story_with_model, {"shop.py": FREE}, {"shop.py": FREE.replace("495", "490")}
-    )
-    check = story_with_model.check(repository, pull.head_sha)
+async def test_what_a_model_read_is_approved(story: Story, model: ScriptedModel) -> None:
+    repository, _, _, pull = await _propose(story, {"shop.py": FREE}, {"shop.py": FREE.replace("495", "490")})
+    check = story.check(repository, pull.head_sha)
     assert (check.conclusion, check.title) == ("success", "Approved: no findings")
     assert "Forge ran no test" not in (check.summary or "")
 
@@ -87,14 +77,11 @@ async def test_a_draft_asks_for_nothing(story: Story, is_required: bool) -> None
     repository, alice = story.repository({"app.py": APP})
     if is_required:
         story.github.protect(repository, "main", ["Forge / review"])
-    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", draft=True)
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": BROKEN}, draft=True)
     check = story.check(repository, head)
     assert (check.title, check.conclusion) == ("Not reviewed", "action_required" if is_required else "neutral")
     assert "This is a draft." in (check.summary or "")
-    await alice.mark_ready(pull)
-    await story.settle()
+    await story.after(alice.mark_ready(pull))
     assert story.check(repository, head).conclusion == "failure"
     story.pass_over(pull)
 
@@ -108,8 +95,7 @@ async def test_review_and_check_say_one_thing_while_a_gate_waits_and_after(story
     assert story.check(repository, pull.head_sha).title == "Needs a human review"
     assert story.gates(pull) == ["protected_paths"]
 
-    await carol.comment(pull, "/forge approve")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge approve"))
     assert story.check(repository, pull.head_sha).title == "Approved by a person, with 1 finding"
     assert review.body.startswith("**Approved by a person, with 1 finding.**")
     story.pass_over(pull)
@@ -122,8 +108,7 @@ async def test_a_review_that_was_overtaken_says_so(story: Story) -> None:
     told = story.check(repository, pull.head_sha).summary or ""
     assert "- No model read the logic of app.py" in told
     assert "nothing that blocks" not in told
-    head = await alice.push(repository, "feature", {"app.py": BROKEN.replace("missing", "'x'")})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"app.py": BROKEN.replace("missing", "'x'")}))
     assert story.reviews(pull) == [review]
     assert _MARKER.sub("", review.body) == f"**Overtaken by `{head[:7]}`: see the check `Forge / review`.**"
 
@@ -131,8 +116,7 @@ async def test_a_review_that_was_overtaken_says_so(story: Story) -> None:
 async def test_a_dismissal_changes_what_the_review_says(story: Story) -> None:
     _, _, carol, pull = await _propose(story, {"app.py": APP}, {"app.py": BROKEN})
     [comment] = story.comments(pull)
-    await carol.reply(comment, "/forge dismiss it is injected")
-    await story.settle()
+    await story.after(carol.reply(comment, "/forge dismiss it is injected"))
     review = story.reviews(pull)[0]
     assert review.body.startswith(f"**{UNTHOUGHT}.**")
     story.pass_over(pull)
@@ -141,28 +125,22 @@ async def test_a_dismissal_changes_what_the_review_says(story: Story) -> None:
 async def test_one_pull_request_is_left_alone(story: Story) -> None:
     repository, alice, carol, pull = await _propose(story, {"app.py": APP}, {"app.py": BROKEN})
     rex = story.github.user("rex")
-    await rex.comment(pull, "/forge pause here")
-    await story.settle()
-    await alice.comment(pull, "/forge pause here")
-    await story.settle()
+    await story.after(rex.comment(pull, "/forge pause here"))
+    await story.after(alice.comment(pull, "/forge pause here"))
     refused, done = [each.body for each in story.answers(pull)]
     assert "write" in refused
     assert done.startswith("Forge leaves this alone until `/forge unpause here`.")
 
-    head = await alice.push(repository, "feature", {"more.py": BROKEN})
-    await story.settle()
+    head = await story.after(alice.push(repository, "feature", {"more.py": BROKEN}))
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("neutral", "Not reviewed")
     assert "`alice` told Forge to leave this pull request alone" in (check.summary or "")
     assert len(story.comments(pull)) == 1
 
-    await carol.comment(pull, "/forge review")
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge review"))
     assert story.check(repository, head).conclusion == "failure"
-    await carol.comment(pull, "/forge unpause here")
-    await story.settle()
-    head = await alice.push(repository, "feature", {"most.py": BROKEN})
-    await story.settle()
+    await story.after(carol.comment(pull, "/forge unpause here"))
+    head = await story.after(alice.push(repository, "feature", {"most.py": BROKEN}))
     assert story.check(repository, head).conclusion == "failure"
     story.pass_over(pull)
 
@@ -171,29 +149,28 @@ async def test_a_question_in_a_thread_has_an_answer_where_no_model_is(story: Sto
     _, _, carol, pull = await _propose(story, {"app.py": APP}, {"app.py": BROKEN})
     [comment] = story.comments(pull)
     await carol.reply(comment, "Why is that a problem?")
-    await carol.reply(comment, "Thanks.")
-    await story.settle()
+    await story.after(carol.reply(comment, "Thanks."))
     [answer] = story.thread_answers(pull, comment)
     assert answer.body.startswith("No answer: ")
     assert "Ask again later" not in answer.body
 
 
-async def test_the_review_says_what_is_missing_of_the_issue(story_with_model: Story, model: ScriptedModel) -> None:
-    repository, alice = story_with_model.repository({"shop.py": FREE})
+async def test_the_review_says_what_is_missing_of_the_issue(story: Story, model: ScriptedModel) -> None:
+    repository, alice = story.repository({"shop.py": FREE})
     issue = await alice.open_issue(repository, "Ship for free from 40 on", "And say so on the page of the cart.")
     told = "Shipping is free from 40 on; the page of the cart does not say it."
     model.when(f"== what issue #{issue.number} asks", {"summary": "Lowers the limit.", "issue": told, "findings": []})
-    head = await alice.push(repository, "feature", {"shop.py": FREE.replace("5000", "4000")}, base="main")
-    await alice.open_pull_request(repository, "feature", body=f"Closes #{issue.number}")
-    await story_with_model.settle()
-    summary = story_with_model.check(repository, head).summary or ""
+    _, head = await story.propose(
+        repository, alice, {"shop.py": FREE.replace("5000", "4000")}, body=f"Closes #{issue.number}"
+    )
+    summary = story.check(repository, head).summary or ""
     assert f"**What #{issue.number} asks:** {told}" in summary
     assert "And say so on the page of the cart." in model.calls[0].content
 
 
-async def test_a_coding_agent_is_told_place_and_problem(story_with_model: Story, model: ScriptedModel) -> None:
-    repository, _, _, pull, comment = await open_reviewed(story_with_model, model)
-    told = story_with_model.check(repository, pull.head_sha).summary or ""
+async def test_a_coding_agent_is_told_place_and_problem(story: Story, model: ScriptedModel) -> None:
+    repository, _, _, pull, comment = await open_reviewed(story, model)
+    told = story.check(repository, pull.head_sha).summary or ""
     assert "<summary>For your coding agent</summary>\n\n```\nFix each of these at its cause, " in told
     assert re.search(r"^F-[A-Z0-9]{6} billing/pay\.py:\d+ \(error\): An empty list", told, re.MULTILINE)
     assert comment.body.count("<sub>") == 1

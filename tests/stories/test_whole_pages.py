@@ -26,11 +26,8 @@ def track(parcel: str) -> bytes:
 async def _propose(story: Story, change: dict[str, str], settings: str = "{}") -> tuple[User, User, PullRequest]:
     """A pull request of alice's; carol maintains."""
     repository, alice = story.repository({**SHOP, ".github/forge.yml": f"{settings}\n"})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
-    await alice.push(repository, "feature", change, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Track parcels", body="As asked in the shop.")
-    await story.settle()
+    carol = story.member(repository, "carol", "maintain")
+    pull, _ = await story.propose(repository, alice, change, title="Track parcels", body="As asked in the shop.")
     return alice, carol, pull
 
 
@@ -118,12 +115,12 @@ F-APAUPJ shop/parcels.py:3 (warning): `os` imported but unused. Remove the impor
 """)
 
 
-async def test_a_page_with_a_model(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_page_with_a_model(story: Story, model: ScriptedModel) -> None:
     model.when("len(prices)", {"summary": "Adds the total of an order.", "findings": [claim(severity="warning")]})
     model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": DIVISION}]})
-    _, _, pull = await _propose(story_with_model, {"billing/pay.py": PAY, "shop/parcels.py": FETCH})
-    story_with_model.pass_over(pull)
-    assert show_page(story_with_model.github, pull) == snapshot("""\
+    _, _, pull = await _propose(story, {"billing/pay.py": PAY, "shop/parcels.py": FETCH})
+    story.pass_over(pull)
+    assert show_page(story.github, pull) == snapshot("""\
 # Track parcels · #1 · alice · open
 
 As asked in the shop.
@@ -286,10 +283,8 @@ How to answer, and who may: Forge's comment on #1.\
 """)
 
     story.clock.move(minutes=20)
-    await alice.comment(pull, "/forge approve")
-    await story.settle()
-    await carol.comment(pull, "Thank you.\n\n/forge approve with: watch the memory")
-    await story.settle()
+    await story.after(alice.comment(pull, "/forge approve"))
+    await story.after(carol.comment(pull, "Thank you.\n\n/forge approve with: watch the memory"))
     assert show_page(story.github, pull) == snapshot("""\
 # Track parcels · #1 · alice · open
 

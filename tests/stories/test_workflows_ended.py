@@ -31,9 +31,7 @@ async def _outcomes(story: Story, repository: Repository, sha: str, conclusion: 
 @pytest.mark.parametrize("conclusion", ["success", "failure"])
 async def test_the_ends_of_workflows_are_taken_up(story: Story, conclusion: str) -> None:
     repository, alice = story.repository({"app.py": "x = 1\n"})
-    head = await alice.push(repository, "feature", {"app.py": "x = 2\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": "x = 2\n"})
     assert first_lines(story.comments(pull)) == snapshot([])
     ends = [("check_suite", "completed"), ("workflow_run", "completed")]
     ours = await _outcomes(story, repository, head, conclusion)
@@ -43,19 +41,17 @@ async def test_the_ends_of_workflows_are_taken_up(story: Story, conclusion: str)
     assert len(await story.runs()) == 1
 
 
-@pytest.mark.parametrize("story_with_model", ["sqlite"], indirect=True)
-async def test_the_run_that_proposed_the_head_looks_anew(story_with_model: Story, model: ScriptedModel) -> None:
+@pytest.mark.parametrize("story", ["sqlite"], indirect=True)
+async def test_the_run_that_proposed_the_head_looks_anew(story: Story, model: ScriptedModel) -> None:
     """It waits for a person meanwhile, and goes on waiting."""
-    asked, pull = await propose_diffs(story_with_model, model, DIFF, **ASKS)
-    assert first_lines(story_with_model.questions(pull)) == snapshot(["**Forge asks: design** · G-ID · head `SHA`"])
-    run = next(each for each in await story_with_model.runs() if each.trigger == "issue")
-    story_with_model.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": ("success", "")})
-    await story_with_model.settle()
-    ends = [sent.guid for sent in story_with_model.github.deliveries if sent.event in {"check_suite", "workflow_run"}][
-        -2:
-    ]
-    async with story_with_model.forge.services.database.transaction() as session:
+    asked, pull = await propose_diffs(story, model, DIFF, **ASKS)
+    assert first_lines(story.questions(pull)) == snapshot(["**Forge asks: design** · G-ID · head `SHA`"])
+    run = next(each for each in await story.runs() if each.trigger == "issue")
+    story.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": ("success", "")})
+    await story.settle()
+    ends = [sent.guid for sent in story.github.deliveries if sent.event in {"check_suite", "workflow_run"}][-2:]
+    async with story.forge.services.database.transaction() as session:
         query = text("SELECT workflow_uuid FROM workflow_status WHERE workflow_uuid LIKE :of_run")
         looked = set(await session.scalars(query, {"of_run": f"{run.id}/%"}))
     assert looked.issuperset(f"{run.id}/{guid}" for guid in ends)
-    assert [each.state for each in await story_with_model.runs() if each.trigger == "issue"] == [run.state]
+    assert [each.state for each in await story.runs() if each.trigger == "issue"] == [run.state]

@@ -10,6 +10,7 @@ import pytest
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
 from bot.app import Patience
+from domain.money import FREE
 from tests.databases import Backend, create_database, drop_database
 from tests.invariants import find_violations
 from tests.stories.driver import DELIVERY, LAG, LOOKS, NO_MODEL, Story, open_shared_story, open_story
@@ -29,33 +30,16 @@ def backend(request: pytest.FixtureRequest) -> Backend:
 
 
 @pytest.fixture
-def model() -> ScriptedModel:
-    """The model of a Forge that has one."""
-    return ScriptedModel()
+def model(request: pytest.FixtureRequest) -> ScriptedModel:
+    """The model of a Forge that has one. Its parameter: a price."""
+    return ScriptedModel(getattr(request, "param", FREE))
 
 
 @pytest.fixture
-async def story_with_model(
-    request: pytest.FixtureRequest, backend: Backend, tmp_path: Path, model: ScriptedModel
-) -> AsyncGenerator[Story]:
-    """A whole Forge in which ``model`` reads every change of source."""
-    async with _story(request, backend, tmp_path, SWIFT, model) as started:
-        yield started
-
-
-@pytest.fixture
-async def story_without_model(
-    request: pytest.FixtureRequest, backend: Backend, tmp_path: Path
-) -> AsyncGenerator[Story]:
-    """A whole Forge without a model."""
+async def story(request: pytest.FixtureRequest, backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
+    """A whole Forge; in a test that uses ``model``, that reads every change of source."""
     async with _story(request, backend, tmp_path, SWIFT) as started:
         yield started
-
-
-@pytest.fixture
-def story(story_without_model: Story) -> Story:
-    """A whole Forge; unless a module says otherwise, without a model."""
-    return story_without_model
 
 
 @pytest.fixture
@@ -67,12 +51,9 @@ async def impatient_story(request: pytest.FixtureRequest, backend: Backend, tmp_
 
 @asynccontextmanager
 async def _story(
-    request: pytest.FixtureRequest,
-    backend: Backend,
-    folder: Path,
-    patience: Patience,
-    model: ScriptedModel | None = None,
+    request: pytest.FixtureRequest, backend: Backend, folder: Path, patience: Patience
 ) -> AsyncGenerator[Story]:
+    model: ScriptedModel | None = request.getfixturevalue("model") if "model" in request.fixturenames else None
     if is_sharable(request, backend):
         async with open_shared_story(folder, patience, model) as started:
             yield started

@@ -16,11 +16,10 @@ from simulator.errors import RequestInfo
 from simulator.state import Installation, PullRequest, Repository
 from tests.stories.driver import Story
 from tests.threats.meanwhile import act_after_write
+from tests.world.automation import APP, BROKEN
 from tests.world.replies import first_lines
 
 CONFIGURATION = "review: {max_comments: 7}\n"
-APP = "import os\n\n\ndef main():\n    return os.name\n"
-BROKEN = APP.replace("os.name", "os.name + missing")
 
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depends on the database
 
@@ -28,9 +27,7 @@ pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depe
 async def prepare_repository(story: Story, name: str = "octo-org/shop") -> tuple[Repository, User]:
     """A repository that was reviewed before, so that there is something of it to lose."""
     repository, alice = story.repository({"app.py": APP, ".github/forge.yml": CONFIGURATION}, name)
-    await alice.push(repository, "before", {"note.md": "1\n"}, base="main")
-    await alice.open_pull_request(repository, "before")
-    await story.settle()
+    await story.propose(repository, alice, {"note.md": "1\n"}, "before")
     assert repository.id in mirrors(story)
     return repository, alice
 

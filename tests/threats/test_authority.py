@@ -83,9 +83,7 @@ async def test_t_p13_bases_at_the_same_commit_are_told_apart(story: Story) -> No
     """The verdict is about a branch, not only about the commit at its tip."""
     repository, alice = story.repository({"README.md": "# Shop\n"})
     await alice.reset_branch(repository, "same", repository.git.branch("main") or "")
-    head = await alice.push(repository, "feature", {"note.md": "A note.\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", base="same")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"note.md": "A note.\n"}, base="same")
     assert story.check(repository, head, "same").conclusion == "success"
     await alice.edit_base(pull, "main")
     await story.settle()
@@ -189,9 +187,7 @@ async def test_a_branch_that_requires_the_check_gets_it(story: Story) -> None:
     """The other way round: such a branch may not wait for ever, also if it asks for that after the review."""
     repository, alice = story.repository({"README.md": "# Shop\n"})
     await alice.reset_branch(repository, "release", repository.git.branch("main") or "")
-    head = await alice.push(repository, "feature", {"note.md": "A note.\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", base="release")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"note.md": "A note.\n"}, base="release")
     story.github.protect(repository, "release", [review_texts.CHECK_NAME])
     await alice.comment(pull, "/forge review")
     await story.settle()
@@ -527,9 +523,7 @@ async def test_t_p14_where_no_push_was_heard_of_github_is_asked(story: Story, is
 
 async def test_t_p14_who_pushed_to_a_change_does_not_dismiss(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
-    await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"app.py": BROKEN})
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     mia, carol = story.github.user("mia"), story.github.user("carol")
     for who in (mia, carol):
@@ -578,9 +572,7 @@ async def test_t_p14_two_people_resolve_a_thread_where_one_is_not_enough(story: 
     repository, alice = story.repository({"app.py": APP})
     world = story.github.world
     app = world.other_app("github-actions")
-    await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"app.py": BROKEN})
     branches.commit_files(world, repository, Actor(app.bot, app), "feature", [Commit("Change", {"b.md": "B.\n"})])
     await story.settle()
     comment = story.comments(pull)[-1]
@@ -620,56 +612,55 @@ async def announce_into_dev(story: Story, level: int, dev: str = "") -> tuple[Re
     return repository, alice
 
 
-async def test_t_p13_a_merge_that_was_announced_is_not_made_into_another_base(story_with_model: Story) -> None:
-    repository, alice = await announce_into_dev(story_with_model, 3)
+@pytest.mark.usefixtures("model")
+async def test_t_p13_a_merge_that_was_announced_is_not_made_into_another_base(story: Story) -> None:
+    repository, alice = await announce_into_dev(story, 3)
     pull = await alice.open_pull_request(repository, "feature", base="dev")
-    await story_with_model.settle()
-    assert announcements(story_with_model, pull)[0].startswith("**Forge merges**")
-    assert first_lines(story_with_model.reviews(pull)) == snapshot(
-        ["Approved without being asked, for head `SHA` only."]
-    )
-    story_with_model.github.hold_deliveries()
+    await story.settle()
+    assert announcements(story, pull)[0].startswith("**Forge merges**")
+    assert first_lines(story.reviews(pull)) == snapshot(["Approved without being asked, for head `SHA` only."])
+    story.github.hold_deliveries()
     await alice.edit_base(pull, "main")
-    await jump_ahead(story_with_model, minutes=11)
+    await jump_ahead(story, minutes=11)
     assert pull.merged_at is None
-    assert "it goes into `main` now" in announcements(story_with_model, pull)[0]
-    story_with_model.github.release_deliveries()
-    await story_with_model.settle()
-    story_with_model.pass_over(pull)  # reviewed for main, it may be merged there
+    assert "it goes into `main` now" in announcements(story, pull)[0]
+    story.github.release_deliveries()
+    await story.settle()
+    story.pass_over(pull)  # reviewed for main, it may be merged there
 
 
+@pytest.mark.usefixtures("model")
 async def test_t_p13_nothing_is_approved_or_merged_unasked_that_brings_along_what_main_lacks(
-    story_with_model: Story,
+    story: Story,
 ) -> None:
     """An approval goes with the head to whatever branch its pull request is moved to."""
-    repository, alice = await announce_into_dev(story_with_model, 4, BROKEN)
+    repository, alice = await announce_into_dev(story, 4, BROKEN)
     pull = await alice.open_pull_request(repository, "feature", base="dev")
-    await jump_ahead(story_with_model, minutes=11)
-    assert story_with_model.check(repository, pull.head_sha, "dev").conclusion == "success"
-    assert (story_with_model.reviews(pull), announcements(story_with_model, pull), pull.merged_at) == ([], [], None)
+    await jump_ahead(story, minutes=11)
+    assert story.check(repository, pull.head_sha, "dev").conclusion == "success"
+    assert (story.reviews(pull), announcements(story, pull), pull.merged_at) == ([], [], None)
 
 
-async def test_t_p13_retargeted_between_the_look_and_the_merge(story_with_model: Story) -> None:
-    repository, alice = await announce_into_dev(story_with_model, 4)
+@pytest.mark.usefixtures("model")
+async def test_t_p13_retargeted_between_the_look_and_the_merge(story: Story) -> None:
+    repository, alice = await announce_into_dev(story, 4)
     pulls: list[PullRequest] = []
 
     async def retarget() -> None:
-        story_with_model.github.hold_deliveries()
+        story.github.hold_deliveries()
         await alice.edit_base(pulls[0], "main")
 
-    act_after_write(story_with_model, retarget, r"/issues/\d+/comments$")  # that it is going to be merged
+    act_after_write(story, retarget, r"/issues/\d+/comments$")  # that it is going to be merged
     pulls.append(await alice.open_pull_request(repository, "feature", base="dev"))
-    await story_with_model.settle()
+    await story.settle()
     [pull] = pulls
     assert pull.base_ref == "main"
     assert pull.merged_at is None
-    assert "it goes into `main` now" in announcements(story_with_model, pull)[0]
-    assert first_lines(story_with_model.reviews(pull)) == snapshot(
-        ["Approved without being asked, for head `SHA` only."]
-    )
-    story_with_model.github.release_deliveries()
-    await story_with_model.settle()
-    story_with_model.pass_over(pull)  # reviewed for main, it may be merged there
+    assert "it goes into `main` now" in announcements(story, pull)[0]
+    assert first_lines(story.reviews(pull)) == snapshot(["Approved without being asked, for head `SHA` only."])
+    story.github.release_deliveries()
+    await story.settle()
+    story.pass_over(pull)  # reviewed for main, it may be merged there
 
 
 # --- when the right is asked for --------------------------------------------------------------------------------------

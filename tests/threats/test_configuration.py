@@ -34,9 +34,7 @@ async def test_t_f2_a_fork_cannot_configure_its_own_review(story: Story) -> None
 async def test_t_f2_a_branch_of_the_repository_cannot_either(story: Story) -> None:
     """Nor does a branch of somebody who may write: only the default branch counts, also for the last valid version."""
     repository, alice = story.repository({"app.py": "print(1)\n", ".github/forge.yml": "review: {bots: []}\n"})
-    head = await alice.push(repository, "feature", {"app.py": BROKEN, ".github/forge.yml": UNBOUNDED}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": BROKEN, ".github/forge.yml": UNBOUNDED})
 
     assert story.check(repository, head).conclusion == "failure"
     assert story.comments(pull)
@@ -53,15 +51,11 @@ async def test_t_f2_a_branch_of_the_repository_cannot_either(story: Story) -> No
 async def test_a_file_that_broke_changes_nothing(story: Story) -> None:
     """A broken file on the default branch is put aside: what it said before holds, and the check says so."""
     repository, alice = story.repository({"app.py": "print(1)\n", ".github/forge.yml": OFF})
-    first = await alice.push(repository, "one", {"app.py": BROKEN}, base="main")
-    await alice.open_pull_request(repository, "one")
-    await story.settle()
+    _, first = await story.propose(repository, alice, {"app.py": BROKEN}, "one")
     assert "switched off" in (story.check(repository, first).summary or "")
 
     await alice.push(repository, "main", {".github/forge.yml": "review: {on_pull_request: true\n"})
-    second = await alice.push(repository, "two", {"app.py": BROKEN + "\n"}, base="main")
-    await alice.open_pull_request(repository, "two")
-    await story.settle()
+    _, second = await story.propose(repository, alice, {"app.py": BROKEN + "\n"}, "two")
     summary = story.check(repository, second).summary or ""
     assert "switched off" in summary
     assert "its last valid version" in summary
@@ -74,9 +68,7 @@ async def test_the_organisations_file_is_asked_for(story: Story, files: dict[str
     """The ``.github`` repository of the owner gives the default, and its silence gives none."""
     story.github.install(story.github.create_repository("octo-org/.github", files=files))
     repository, alice = story.repository({"app.py": "print(1)\n"})
-    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"app.py": BROKEN})
     assert ("switched off" in (story.check(repository, head).summary or "")) == (".github/forge.yml" in files)
     assert bool(story.comments(pull)) == (".github/forge.yml" not in files)
 

@@ -12,10 +12,7 @@ from tests.world.automation import approvals, at_level, git, jump_ahead, settle_
 LEAK, FIXED = "def main():\n    return True\n", "def main():\n    return False\n"
 
 
-@pytest.fixture
-def story(story_with_model: Story) -> Story:
-    """A model reads all that Forge may approve or merge; it finds nothing."""
-    return story_with_model
+pytestmark = pytest.mark.usefixtures("model")  # it reads all that Forge may approve or merge, and finds nothing
 
 
 @pytest.fixture

@@ -268,9 +268,7 @@ async def test_d4_a_test_whose_journal_does_not_fit_the_code_is_done(tmp_path: P
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
         async with run_forge(github, clock, url, tmp_path) as story:
             repository, alice = story.repository({"app.py": "import os\n", **ACTIONS})
-            head = await alice.push(repository, "feature", {"notes.md": "# Notes\n"}, base="main")
-            pull = await alice.open_pull_request(repository, "feature")
-            await story.settle()
+            pull, head = await story.propose(repository, alice, {"notes.md": "# Notes\n"})
             await alice.comment(pull, "/forge test")
             await story.settle()
             [check] = github.check_runs(repository, head, "Forge / test")

@@ -51,25 +51,25 @@ def assert_waits_for_ok(story: Story, head: str) -> None:
     assert story.gates(pull) == (["human_review"] if check.conclusion == "action_required" else [])
 
 
-async def test_t_f1_no_model_before_an_ok_for_that_head(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_t_f1_no_model_before_an_ok_for_that_head(story: Story, model: ScriptedModel) -> None:
     """Layers 1 and 2 look at a stranger's head at once; the model at no other head than one with an ok."""
-    repository, bob, pull = await open_from_fork(story_with_model, {"billing/pay.py": BROKEN})
+    repository, bob, pull = await open_from_fork(story, {"billing/pay.py": BROKEN})
     branches = repository.git.refs()
-    await story_with_model.settle()
-    assert_waits_for_ok(story_with_model, pull.head_sha)
-    assert [comment.line for comment in story_with_model.comments(pull)] == [121]
+    await story.settle()
+    assert_waits_for_ok(story, pull.head_sha)
+    assert [comment.line for comment in story.comments(pull)] == [121]
     assert model.calls == []
 
-    story_with_model.clock.move(seconds=1)
-    await story_with_model.github.user("alice").comment(pull, "/forge review")
-    await story_with_model.settle()
-    assert "This also allows checks of this head, and only of this one" in story_with_model.answers(pull)[0].body
+    story.clock.move(seconds=1)
+    await story.github.user("alice").comment(pull, "/forge review")
+    await story.settle()
+    assert "This also allows checks of this head, and only of this one" in story.answers(pull)[0].body
     asked = len(model.calls)
     assert asked > 0
 
     head = await push(bob, pull, EVIL)
-    await story_with_model.settle()
-    assert_waits_for_ok(story_with_model, head)
+    await story.settle()
+    assert_waits_for_ok(story, head)
     assert len(model.calls) == asked
     assert repository.git.refs() == branches
 
@@ -90,104 +90,98 @@ async def test_t_f1_without_a_sandbox_nothing_looks_at_it(backend: Backend, tmp_
 
 
 @pytest.mark.parametrize("first", ["comment", "push"], ids=["the comment first", "the push first"])
-async def test_t_f3_the_head_is_exchanged_right_after_the_ok(
-    story_with_model: Story, model: ScriptedModel, first: str
-) -> None:
+async def test_t_f3_the_head_is_exchanged_right_after_the_ok(story: Story, model: ScriptedModel, first: str) -> None:
     """An ok is not for what was pushed after it, in whatever order, and however soon, Forge hears of both."""
-    _, bob, pull = await open_from_fork(story_with_model, {"billing/pay.py": PAY})
-    await story_with_model.settle()
-    story_with_model.clock.move(seconds=1)
-    story_with_model.github.hold_deliveries()
-    await story_with_model.github.user("alice").comment(pull, "/forge review")
+    _, bob, pull = await open_from_fork(story, {"billing/pay.py": PAY})
+    await story.settle()
+    story.clock.move(seconds=1)
+    story.github.hold_deliveries()
+    await story.github.user("alice").comment(pull, "/forge review")
     head = await push(bob, pull, EVIL)
-    story_with_model.github.release_deliveries(reverse=first == "push")
-    await story_with_model.settle()
-    [answer] = story_with_model.answers(pull)
+    story.github.release_deliveries(reverse=first == "push")
+    await story.settle()
+    [answer] = story.answers(pull)
     assert f"The head moved to `{head[:7]}` after you wrote this." in answer.body
-    assert_waits_for_ok(story_with_model, head)
+    assert_waits_for_ok(story, head)
     assert model.calls == []
 
 
-async def test_t_f3_the_head_is_exchanged_right_before_a_label(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_t_f3_the_head_is_exchanged_right_before_a_label(story: Story, model: ScriptedModel) -> None:
     """A label lies on no head: it is the ok only for one that was being looked at before."""
-    _, bob, pull = await open_from_fork(story_with_model, {"billing/pay.py": PAY})
-    await story_with_model.settle()
-    story_with_model.clock.move(seconds=1)
-    story_with_model.github.hold_deliveries()
+    _, bob, pull = await open_from_fork(story, {"billing/pay.py": PAY})
+    await story.settle()
+    story.clock.move(seconds=1)
+    story.github.hold_deliveries()
     head = await push(bob, pull, EVIL)
-    await story_with_model.github.user("alice").label(pull, "forge")
-    story_with_model.github.release_deliveries()
-    await story_with_model.settle()
-    assert_waits_for_ok(story_with_model, head)
+    await story.github.user("alice").label(pull, "forge")
+    story.github.release_deliveries()
+    await story.settle()
+    assert_waits_for_ok(story, head)
     assert model.calls == []
 
 
-async def test_a_label_is_the_ok_for_a_head_that_was_there(story_with_model: Story, model: ScriptedModel) -> None:
-    _, _, pull = await open_from_fork(story_with_model, {"billing/pay.py": PAY})
-    await story_with_model.settle()
-    story_with_model.clock.move(seconds=1)
-    await story_with_model.github.user("alice").label(pull, "forge")
-    await story_with_model.settle()
+async def test_a_label_is_the_ok_for_a_head_that_was_there(story: Story, model: ScriptedModel) -> None:
+    _, _, pull = await open_from_fork(story, {"billing/pay.py": PAY})
+    await story.settle()
+    story.clock.move(seconds=1)
+    await story.github.user("alice").label(pull, "forge")
+    await story.settle()
     assert model.calls
-    assert story_with_model.gate_outcomes(pull) == snapshot(["human_review: Void: there is nothing left to decide"])
-    assert first_lines(story_with_model.comments(pull)) == snapshot([])
+    assert story.gate_outcomes(pull) == snapshot(["human_review: Void: there is nothing left to decide"])
+    assert first_lines(story.comments(pull)) == snapshot([])
 
 
-async def test_t_f3_the_head_is_exchanged_when_the_ok_took_effect(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_t_f3_the_head_is_exchanged_when_the_ok_took_effect(story: Story, model: ScriptedModel) -> None:
     """If it is exchanged while the approved head is being reviewed, the new one is not shown to the model."""
-    _, bob, pull = await open_from_fork(story_with_model, {"billing/pay.py": PAY})
-    await story_with_model.settle()
+    _, bob, pull = await open_from_fork(story, {"billing/pay.py": PAY})
+    await story.settle()
 
     async def exchange() -> None:
         await push(bob, pull, EVIL)
 
-    act_after_write(story_with_model, exchange, "/check-runs$")
-    story_with_model.clock.move(seconds=1)
-    await story_with_model.github.user("alice").comment(pull, "/forge review")
-    await story_with_model.settle()
-    await story_with_model.settle()
-    assert "This also allows checks of this head, and only of this one" in story_with_model.answers(pull)[0].body
-    assert_waits_for_ok(story_with_model, pull.head_sha)
+    act_after_write(story, exchange, "/check-runs$")
+    story.clock.move(seconds=1)
+    await story.github.user("alice").comment(pull, "/forge review")
+    await story.settle()
+    await story.settle()
+    assert "This also allows checks of this head, and only of this one" in story.answers(pull)[0].body
+    assert_waits_for_ok(story, pull.head_sha)
     assert all("evil" not in call.content for call in model.calls)
 
 
-async def test_t_f4_the_fork_is_deleted_while_it_is_reviewed(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_t_f4_the_fork_is_deleted_while_it_is_reviewed(story: Story, model: ScriptedModel) -> None:
     """GitHub closes the pull request with its fork: the run ends, and says why."""
-    repository, _, pull = await open_from_fork(story_with_model, {"billing/pay.py": BROKEN})
+    repository, _, pull = await open_from_fork(story, {"billing/pay.py": BROKEN})
     head, fork = pull.head_sha, pull.head_repository
     assert fork is not None
 
     async def delete() -> None:
-        story_with_model.github.delete(fork)
+        story.github.delete(fork)
 
-    act_after_write(story_with_model, delete, said="in_progress")
-    await story_with_model.settle()
-    await story_with_model.settle()
-    [run] = await story_with_model.runs()
+    act_after_write(story, delete, said="in_progress")
+    await story.settle()
+    await story.settle()
+    [run] = await story.runs()
     assert (run.state, run.reason) == ("cancelled", "closed")
-    check = story_with_model.check(repository, head)
+    check = story.check(repository, head)
     assert (check.conclusion, check.title) == ("cancelled", "Pull request closed")
     assert model.calls == []
 
 
-async def test_t_f4_the_fork_becomes_private_while_it_is_reviewed(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_t_f4_the_fork_becomes_private_while_it_is_reviewed(story: Story, model: ScriptedModel) -> None:
     """The pull request stays open without a repository of its head: it is reviewed, and is still a stranger's."""
-    repository, _, pull = await open_from_fork(story_with_model, {"billing/pay.py": BROKEN})
+    repository, _, pull = await open_from_fork(story, {"billing/pay.py": BROKEN})
     fork = pull.head_repository
     assert fork is not None
 
     async def hide() -> None:
         fork.private, pull.head_repository = True, None
 
-    act_after_write(story_with_model, hide, "/check-runs$")
-    await story_with_model.settle()
-    assert story_with_model.check(repository, pull.head_sha).conclusion == "failure"
-    assert_waits_for_ok(story_with_model, pull.head_sha)
-    assert [comment.line for comment in story_with_model.comments(pull)] == [121]
+    act_after_write(story, hide, "/check-runs$")
+    await story.settle()
+    assert story.check(repository, pull.head_sha).conclusion == "failure"
+    assert_waits_for_ok(story, pull.head_sha)
+    assert [comment.line for comment in story.comments(pull)] == [121]
     assert model.calls == []
 
 

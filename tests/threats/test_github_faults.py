@@ -18,16 +18,9 @@ from tests.databases import create_database
 from tests.stories.driver import SECRET, Story, run_forge
 from tests.stories.gate_scenes import CI, VOID, WORKFLOW, open_scene
 from tests.threats.meanwhile import act_after_write
+from tests.world.automation import APP, BROKEN
 from tests.world.replies import first_lines
 
-APP = """\
-import os
-
-
-def main():
-    return os.name
-"""
-BROKEN = APP.replace("os.name", "os.name + missing")
 BROKEN_AGAIN = BROKEN.replace("missing", "absent")
 
 CREATE_CHECK, UPDATE_CHECK, REVIEW = r"/check-runs$", r"/check-runs/\d+$", r"/pulls/\d+/reviews$"
@@ -425,9 +418,7 @@ async def test_o4_a_pull_request_with_three_hundred_findings(story: Story) -> No
     unused = "".join(f"import json as json_{number}\n" for number in range(150))
     few = "review: {max_comments: 1}\n"
     repository, alice = story.repository({"app.py": APP, ".github/forge.yml": few})
-    head = await alice.push(repository, "feature", {name: lines, "z.py": unused}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {name: lines, "z.py": unused})
 
     check = story.check(repository, head)
     assert check.conclusion == "failure"

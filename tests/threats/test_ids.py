@@ -6,14 +6,14 @@ from tests.stories.driver import Story
 from tests.world.model_findings import SAYS_NO, open_reviewed
 
 
-async def test_t_g9_a_reply_in_a_thread_with_a_large_id_is_heard(story_with_model: Story, model: ScriptedModel) -> None:
-    repository, _, carol, pull, comment = await open_reviewed(story_with_model, model, "warning")
+async def test_t_g9_a_reply_in_a_thread_with_a_large_id_is_heard(story: Story, model: ScriptedModel) -> None:
+    repository, _, carol, pull, comment = await open_reviewed(story, model, "warning")
     assert comment.id > 2**32
     model.when("== reply", SAYS_NO)
     await carol.reply(comment, "No, nobody ever calls this with an empty list.")
-    await story_with_model.settle()
-    [answer] = story_with_model.thread_answers(pull, comment)
+    await story.settle()
+    [answer] = story.thread_answers(pull, comment)
     assert answer.body.startswith("Read as a dismissal. **F-")
-    assert story_with_model.check(repository, pull.head_sha).conclusion == "success"
-    [learned] = await memories.list_live(story_with_model.forge.services.database, repository.id)
+    assert story.check(repository, pull.head_sha).conclusion == "success"
+    [learned] = await memories.list_live(story.forge.services.database, repository.id)
     assert learned.short_id in answer.body

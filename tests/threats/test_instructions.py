@@ -49,11 +49,10 @@ def list_all_acting(story: Story, pull: PullRequest) -> list[str]:
     return [part for body in said for part in list_acting(_THREAD.sub("", _FENCE.sub("", body)))]
 
 
-async def test_t_t1_what_an_instruction_reads_is_data(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_t_t1_what_an_instruction_reads_is_data(story: Story, model: ScriptedModel) -> None:
     """Orders in a log of 50 MB, checks, a thread, a conflict, commits, the changelog and the template are obeyed by the
     model, and by nothing else (T-O3, T-O6, T-O7).
     """
-    story = story_with_model
     shop = {"CHANGELOG.md": f"# Changes\n\n{SAID}\n", ".github/PULL_REQUEST_TEMPLATE.md": f"## What\n\n{SAID}\n"}
     mine = {"shop/cart.py": comment_out(BRANCH), "ZZ == orders.md": SAID}
     repository, alice, pull = await open_pull(story, mine, shop=shop)

@@ -102,8 +102,7 @@ async def carry_out(
     files = {**SHOP, **own, "tools/attack.py": script, **files}
     repository = story.github.create_repository("octo-org/shop", files=files, default_branch=branch)
     story.github.install(repository)
-    alice = story.github.user("alice")
-    story.github.grant(repository, alice, "write")
+    alice = story.member(repository, "alice", "write")
     asked = IssueScene(story, repository, alice, await alice.open_issue(repository, "Discounts", "Carts lack them."))
     model.when("Title: Discounts", plan(then=then))
     await asked.comment(asked.alice, "/forge run")

@@ -14,11 +14,14 @@ LAG = 0.6  # seconds; the tests look for three
 BEFORE, AFTER, LATER = ({"app.py": f"print({number})\n"} for number in range(3))
 
 
+pytestmark = pytest.mark.usefixtures("model")  # it reads what Forge approves
+
+
 @pytest.fixture
-async def story(story_with_model: Story) -> Story:
-    """Reads lag in all of these; a model reads what Forge approves."""
-    story_with_model.github.lag(LAG)
-    return story_with_model
+async def story(story: Story) -> Story:
+    """Reads lag in all of these."""
+    story.github.lag(LAG)
+    return story
 
 
 async def _open_pull_request(story: Story, draft: bool = False) -> tuple[Repository, User, PullRequest]:
@@ -99,8 +102,7 @@ async def test_t_w15_command_on_the_head_before(story: Story) -> None:
 async def test_t_w15_findings_keep_their_threads(story: Story) -> None:
     """The comments of a review are known right after it was posted, so that a thread dismisses its finding."""
     repository, alice = story.repository(BEFORE)
-    bob = story.github.user("bob")
-    story.github.grant(repository, bob, "write")
+    bob = story.member(repository, "bob", "write")
     await alice.push(repository, "feature", {"app.py": "import os\n\n\ndef f(x=[]):\n    return x\n"}, base="main")
     pull = await alice.open_pull_request(repository, head="feature")
     await story.settle()

@@ -30,8 +30,7 @@ async def test_t_g9_a_command_in_a_locked_conversation(story: Story) -> None:
 async def test_t_g9_a_pause_where_no_reaction_is_taken(story: Story) -> None:
     """That the reaction fails, in whatever way, keeps no command waiting."""
     repository, alice = story.repository({"app.py": "print()\n"})
-    admin = story.github.user("ada")
-    story.github.grant(repository, admin, "admin")
+    admin = story.member(repository, "ada", "admin")
     issue = await alice.open_issue(repository, "Prices")
     for status in (403, 404, 422, 502):
         story.github.faults.add(kind="before", path="/reactions$", status=status)

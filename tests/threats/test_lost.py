@@ -16,9 +16,7 @@ BROKEN = "import os\n\n\ndef main():\n    return missing\n"
 
 
 async def _open_reviewed(story: Story, repository: Repository, author: User, branch: str = "feature") -> PullRequest:
-    await author.push(repository, branch, {f"{branch}.py": BROKEN}, base="main")
-    pull = await author.open_pull_request(repository, branch)
-    await story.settle()
+    pull, _ = await story.propose(repository, author, {f"{branch}.py": BROKEN}, branch)
     assert story.comments(pull)
     return pull
 

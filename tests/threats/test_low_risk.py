@@ -15,10 +15,7 @@ def backend() -> Backend:
     return "sqlite"
 
 
-@pytest.fixture
-def story(story_with_model: Story) -> Story:
-    """A model reads all that Forge may approve or merge; it finds nothing."""
-    return story_with_model
+pytestmark = pytest.mark.usefixtures("model")  # it reads all that Forge may approve or merge, and finds nothing
 
 
 async def open_change(story: Story, level: int, path: str, text: str, before: str | None = None) -> bool:
@@ -39,10 +36,11 @@ async def test_t_t4_what_is_harmless_is_not(story: Story, level: int) -> None:
     assert await open_change(story, level, "docs/a.md", "# Shop\n\nSell well.\n", "# Shop\n")
 
 
-async def test_t_t4_what_no_model_reads_is_left_to_people(story_without_model: Story) -> None:
+@pytest.mark.parametrize("model", [None])
+async def test_t_t4_what_no_model_reads_is_left_to_people(story: Story) -> None:
     """The name and the words of a document tell nobody whether they are true."""
     text = "# Shop\n\nTo install it, run pip install shop-evil and then start the shop.\n"
-    assert not await open_change(story_without_model, 4, "README.md", text, "# Shop\n")
+    assert not await open_change(story, 4, "README.md", text, "# Shop\n")
 
 
 async def test_t_t4_what_a_model_remarks_on_is_left_to_people(story: Story, model: ScriptedModel) -> None:

@@ -37,31 +37,25 @@ def total(prices):
 """
 
 
-async def test_t_o7_unchanged_and_removed_lines_are_masked_for_the_model(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_t_o7_unchanged_and_removed_lines_are_masked_for_the_model(story: Story, model: ScriptedModel) -> None:
     """Layer 1 says nothing of lines that a change does not add; a model is shown them all the same."""
-    repository, alice = story_with_model.repository({"README.md": "# Shop\n", "billing/pay.py": BEFORE})
+    repository, alice = story.repository({"README.md": "# Shop\n", "billing/pay.py": BEFORE})
     after = BEFORE.replace(f'    vault = "{REMOVED}"\n', "").replace("sum(prices)", "sum(prices) / len(prices)")
     after = after.replace("import shop\n", f"import shop\n{FILLER}{FILLER.replace('VALUE', 'OTHER')}")
-    await alice.push(repository, "feature", {"billing/pay.py": after}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Mean price")
-    await story_with_model.settle()
-    assert first_lines(story_with_model.reviews(pull)) == snapshot([])
+    pull, _ = await story.propose(repository, alice, {"billing/pay.py": after}, title="Mean price")
+    assert first_lines(story.reviews(pull)) == snapshot([])
     told = "\n".join(call.content for call in model.calls)
     assert "len(prices)" in told
     assert "password_stage" in told
-    places = {"the prompt": told, "the database": dump_database(story_with_model.forge.settings.database_url)}
-    places["GitHub"] = collect_posts(story_with_model, repository, pull)
+    places = {"the prompt": told, "the database": dump_database(story.forge.settings.database_url)}
+    places["GitHub"] = collect_posts(story, repository, pull)
     secrets = [STAGE, PROD, COMPARED, CLONED, REMOVED]
     assert [(place, each) for place, text in places.items() for each in secrets if each in text] == []
 
 
 async def test_t_o7_unusual_names_and_places_of_a_credential_are_reported(story: Story) -> None:
     repository, alice = story.repository({"README.md": "# Shop\n"})
-    await alice.push(repository, "feature", {"billing/pay.py": BEFORE}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"billing/pay.py": BEFORE})
     assert story.gates(pull) == ["security_findings"]
     assert first_lines(story.reviews(pull)) == snapshot(["**Changes requested: 4 findings to fix.** Risk high."])
     comments = [each for each in story.comments(pull) if "secret/" in each.body]
@@ -73,11 +67,8 @@ async def test_t_o7_what_people_write_is_masked_before_it_is_kept(story: Story) 
     """In a title, what is to be remembered and why a gate is rejected."""
     title, memory, reason = (f"ghp_{some(36)}" for _ in range(3))
     repository, alice = story.repository({"README.md": "# Shop\n"})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "admin")
-    await alice.push(repository, "feature", {"billing/pay.py": BEFORE}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title=f"Use {title}")
-    await story.settle()
+    carol = story.member(repository, "carol", "admin")
+    pull, _ = await story.propose(repository, alice, {"billing/pay.py": BEFORE}, title=f"Use {title}")
     await carol.comment(pull, f"/forge remember the token is {memory}\0")
     await story.settle()
     await carol.comment(pull, f"/forge reject security_findings it is {reason}")
@@ -103,9 +94,7 @@ async def test_t_o7_a_password_is_reported_where_its_file_tells_it_and_quoted_no
         "infra/main.tf": f'variable "db_password" {{\n  type = string\n  default = "{terraform}"\n}}\n',
         "app/settings.ini": "[db]\npassword = ${DB_PASSWORD}\n",
     }
-    await alice.push(repository, "feature", files, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, files)
     assert first_lines(story.reviews(pull)) == snapshot(["**Changes requested: 4 findings to fix.**"])
     [comment] = story.comments(pull)
     assert (comment.path, comment.line) == ("deploy.sh", 2)

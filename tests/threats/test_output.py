@@ -106,9 +106,7 @@ async def test_t_o3_a_hostile_pull_request_pings_nobody(story: Story) -> None:
     """A file name and source lines, as far as they get into what is posted."""
     repository, alice = story.repository({"app.py": "x = 1\n"})
     name = "docs/@org fixes #1 ![x](x) </details> `b`.py"
-    head = await alice.push(repository, "feature", {name: "import os\nprint(missing)\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {name: "import os\nprint(missing)\n"})
 
     check = story.check(repository, head)
     allowed = [
@@ -138,7 +136,7 @@ LONG = "@alice ![x](https://evil.example) " * 300  # what is twenty times as lon
     ids=["markup", "more markup", "a long one, a link and a fence to click on"],
 )
 async def test_t_o3_what_a_hostile_model_finds_is_shown_and_does_nothing(
-    story_with_model: Story, model: ScriptedModel, said: list[tuple[str, str | None]]
+    story: Story, model: ScriptedModel, said: list[tuple[str, str | None]]
 ) -> None:
     """Its second look stands by all of it."""
     source = [f"RATE_{number} = {number}" for number in range(60)]
@@ -154,13 +152,11 @@ async def test_t_o3_what_a_hostile_model_finds_is_shown_and_does_nothing(
     model.when("RATE_59", {"findings": claims})
     confirmed: list[JsonValue] = [{"number": number, "verdict": "proven", "quote": source[0]} for number in range(1, 6)]
     model.when("== candidates", {"verdicts": confirmed})
-    repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
-    head = await alice.push(repository, "feature", {"rates.py": "\n".join(source) + "\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story_with_model.settle()
+    repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    pull, head = await story.propose(repository, alice, {"rates.py": "\n".join(source) + "\n"})
 
-    summary = story_with_model.check(repository, head).summary or ""
-    comments = story_with_model.comments(pull)
+    summary = story.check(repository, head).summary or ""
+    comments = story.comments(pull)
     assert len(comments) == len(said), summary
     for comment in comments:
         assert find_active(comment.body, [*STRUCTURE, "fence"]) == []
@@ -169,7 +165,7 @@ async def test_t_o3_what_a_hostile_model_finds_is_shown_and_does_nothing(
     offered = [kind for comment in comments for kind in find_active(drop_folded(comment.body)) if kind == "fence"]
     assert offered == []  # what would break the syntax of the file is nothing to click on
     assert "https://evil.example" not in " ".join([summary, *(comment.body for comment in comments)])
-    assert story_with_model.check(repository, head).conclusion == "failure"
+    assert story.check(repository, head).conclusion == "failure"
 
 
 def test_t_o5_a_quoted_marker_is_none() -> None:

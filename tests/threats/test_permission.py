@@ -17,18 +17,14 @@ pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depe
 async def open_reviewed(story: Story) -> tuple[Repository, PullRequest, ReviewComment]:
     """A pull request of alice with one blocking finding, and the comment that carries it."""
     repository, alice = story.repository({"app.py": APP})
-    await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"app.py": BROKEN})
     [comment] = story.comments(pull)
     return repository, pull, comment
 
 
 def writer(story: Story, repository: Repository, login: str = "carol") -> User:
     """Somebody besides the author who may write."""
-    user = story.github.user(login)
-    story.github.grant(repository, user, "write")
-    return user
+    return story.member(repository, login, "write")
 
 
 async def assert_refused(story: Story, pull: PullRequest, comment: ReviewComment, why: str) -> None:

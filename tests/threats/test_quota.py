@@ -54,9 +54,7 @@ async def test_t_b3_a_stranger_who_floods_a_repository(story: Story) -> None:
     assert story.check(repository, refused.head_sha).conclusion == "success"
 
     other = await open_from_fork(repository, story.github.user("bob"))
-    await alice.push(repository, "feature", {"app.py": "VALUE = 1\n"}, base="main")
-    own = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    own, _ = await story.propose(repository, alice, {"app.py": "VALUE = 1\n"})
     assert [check(story, pull).conclusion for pull in (other, own)] == ["success", "neutral"]
 
     story.clock.move(minutes=61)

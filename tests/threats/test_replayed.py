@@ -29,8 +29,7 @@ def _last(story: Story, event: str, action: str) -> Delivery:
 async def test_t_w14_a_comment(story: Story) -> None:
     """An old `/forge unpause` does not end a later pause, and nothing is answered twice."""
     repository, alice = story.repository({"app.py": "print()\n"})
-    admin = story.github.user("ada")
-    story.github.grant(repository, admin, "admin")
+    admin = story.member(repository, "ada", "admin")
     issue = await alice.open_issue(repository, "Prices")
     captured: list[Delivery] = []
     for verb in ("pause", "unpause", "pause"):
@@ -120,8 +119,7 @@ async def test_t_w14_a_new_name(story: Story) -> None:
 async def test_t_w14_an_old_comment(story: Story) -> None:
     """A comment that is older than what GitHub repeats is not obeyed, when nothing is known of it any more."""
     repository, alice = story.repository({"app.py": "print()\n"})
-    admin = story.github.user("ada")
-    story.github.grant(repository, admin, "admin")
+    admin = story.member(repository, "ada", "admin")
     issue = await alice.open_issue(repository, "Prices")
     await story.settle()
     url, story.github.webhook_url = story.github.webhook_url, None

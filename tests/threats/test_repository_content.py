@@ -122,9 +122,7 @@ async def test_t_r2_a_review_of_names_with_invisible_characters(story: Story) ->
     """A tool cannot be given such a name: each is told as it is written, and what deceives is an error."""
     repository, alice = story.repository({"app.py": "x = 1\n"})
     files = {f"a{char}.py": "x = 1\n" for char in (*INVISIBLE, *PRINTABLE)} | dict.fromkeys(ORDINARY, "x\n")
-    head = await alice.push(repository, "feature", files, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, files)
     story.pass_over(pull)
 
     check = story.check(repository, head)
@@ -137,9 +135,7 @@ async def test_t_r2_a_review_of_names_with_invisible_characters(story: Story) ->
 
 async def test_t_r2_an_ordinary_name_with_a_joiner_costs_nothing(story: Story) -> None:
     repository, alice = story.repository({"app.py": "x = 1\n"})
-    head = await alice.push(repository, "feature", dict.fromkeys(ORDINARY, "x\n"), base="main")
-    await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    _, head = await story.propose(repository, alice, dict.fromkeys(ORDINARY, "x\n"))
     assert story.check(repository, head).conclusion == "success"
 
 

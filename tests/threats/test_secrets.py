@@ -214,9 +214,7 @@ print(f"{PASSWORD}" is "{LEAKED}")
 async def test_t_x4_a_key_in_a_diff_is_reported_and_never_repeated(story: Story, written: Callable[[], str]) -> None:
     operate("json")
     repository, alice = story.repository({"app.py": "x = 1\n"})
-    head = await alice.push(repository, "feature", {"settings.py": SETTINGS, "deploy.pem": PEM + "\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {"settings.py": SETTINGS, "deploy.pem": PEM + "\n"})
 
     check = story.check(repository, head)
     assert check.conclusion == "failure"
@@ -233,9 +231,7 @@ async def test_t_x4_a_key_in_a_diff_is_reported_and_never_repeated(story: Story,
 
 async def test_t_x4_a_removed_key_is_not_repeated_either(story: Story) -> None:
     repository, alice = story.repository({"settings.py": SETTINGS})
-    await alice.push(repository, "feature", {"settings.py": "import os\nprint(missing)\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"settings.py": "import os\nprint(missing)\n"})
     assert first_lines(story.reviews(pull)) == snapshot(["**Changes requested: 1 finding to fix.**"])
     assert leaks("GitHub", collect_posts(story, repository, pull)) == []
     assert leaks("the database", dump_database(story.forge.settings.database_url)) == []

@@ -35,9 +35,7 @@ async def begin(story: Story) -> tuple[PullRequest, User, User, User]:
     mallory, rex, carol = (story.github.user(name) for name in ("mallory", "rex", "carol"))
     for who in (mallory, rex, carol):
         story.github.grant(repository, who, "write")
-    await alice.push(repository, "feature", {"NOTES.md": "Discounts come next.\n"}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Prepare discounts")
-    await story.settle()
+    pull, _ = await story.propose(repository, alice, {"NOTES.md": "Discounts come next.\n"}, title="Prepare discounts")
     return pull, mallory, rex, carol
 
 
@@ -51,10 +49,7 @@ async def require_somebody_else(story: Story, pull: PullRequest, wrote: tuple[Us
     story.pass_over(pull)
 
 
-async def test_t_p14_who_wrote_the_thread_that_another_has_addressed(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
-    story = story_with_model
+async def test_t_p14_who_wrote_the_thread_that_another_has_addressed(story: Story, model: ScriptedModel) -> None:
     pull, mallory, rex, carol = await begin(story)
     await mallory.comment_on_line(pull, "NOTES.md", 1, WISH)
     model.when(ASKED, plan())
@@ -63,8 +58,7 @@ async def test_t_p14_who_wrote_the_thread_that_another_has_addressed(
     await require_somebody_else(story, pull, (mallory, rex), carol)
 
 
-async def test_t_p14_who_asked_first_and_who_answered(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_t_p14_who_asked_first_and_who_answered(story: Story, model: ScriptedModel) -> None:
     pull, mallory, rex, carol = await begin(story)
     model.when("== reply", {"meaning": "answer", "has_reason": False, "confidence": 0.9})
     model.when(ASKED, {"plan": None, "questions": ["Which discount is meant, of a half or of a third?"]})
@@ -75,8 +69,7 @@ async def test_t_p14_who_asked_first_and_who_answered(story_with_model: Story, m
     await require_somebody_else(story, pull, (mallory, rex), carol)
 
 
-async def test_t_p14_who_set_conditions_for_an_instruction(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_t_p14_who_set_conditions_for_an_instruction(story: Story, model: ScriptedModel) -> None:
     pull, mallory, rex, carol = await begin(story)
     model.when(ASKED, plan("high"))
     model.when(TASK, patches(DIFF, TEST), DONE)
@@ -85,8 +78,7 @@ async def test_t_p14_who_set_conditions_for_an_instruction(story_with_model: Sto
     await require_somebody_else(story, pull, (mallory, rex), carol)
 
 
-async def test_t_p14_who_requested_changes_of_forge(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_t_p14_who_requested_changes_of_forge(story: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story, **gates(testing="testing.failed == 0"))
     mallory, carol = story.github.user("mallory"), story.github.user("carol")
     for who in (mallory, carol):
@@ -104,9 +96,8 @@ async def test_t_p14_who_requested_changes_of_forge(story_with_model: Story, mod
 
 
 async def test_t_p14_who_edited_a_comment_of_the_review_that_requested_changes(
-    story_with_model: Story, model: ScriptedModel
+    story: Story, model: ScriptedModel
 ) -> None:
-    story = story_with_model
     asked = await open_issue(story, **gates(testing="testing.failed == 0"))
     mallory, carol, dan = (story.github.user(name) for name in ("mallory", "carol", "dan"))
     for who in (mallory, carol, dan):
@@ -128,9 +119,8 @@ async def test_t_p14_who_edited_a_comment_of_the_review_that_requested_changes(
     story.pass_over(pull)
 
 
-async def test_t_p14_who_wrote_what_an_earlier_plan_was_made_of(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_t_p14_who_wrote_what_an_earlier_plan_was_made_of(story: Story, model: ScriptedModel) -> None:
     """The comment is gone when another one asks for the run, and its plan is shown all the same."""
-    story = story_with_model
     asked = await open_issue(story, **gates(testing="testing.failed == 0"))
     mallory, carol, dan, rex = (story.github.user(name) for name in ("mallory", "carol", "dan", "rex"))
     for who in (mallory, carol, dan, rex):
@@ -147,8 +137,7 @@ async def test_t_p14_who_wrote_what_an_earlier_plan_was_made_of(story_with_model
     story.pass_over(get_pull_request(asked))
 
 
-async def test_t_p14_who_renamed_the_pull_request(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_t_p14_who_renamed_the_pull_request(story: Story, model: ScriptedModel) -> None:
     pull, mallory, rex, carol = await begin(story)
     await mallory.edit(pull, title=WISH)
     model.when(ASKED, plan())
@@ -157,11 +146,8 @@ async def test_t_p14_who_renamed_the_pull_request(story_with_model: Story, model
     await require_somebody_else(story, pull, (mallory, rex), carol)
 
 
-async def test_t_p14_whose_words_an_app_put_into_the_title_takes_two(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_t_p14_whose_words_an_app_put_into_the_title_takes_two(story: Story, model: ScriptedModel) -> None:
     """Forge itself, too: somebody else's words were in the description that it was asked to set."""
-    story = story_with_model
     pull, mallory, rex, carol = await begin(story)
     await mallory.edit(pull, title=WISH)
     conversation.edit_issue(story.github.world, pull, Actor(story.github.app.bot), f"Discounts: {WISH}", None)
@@ -184,9 +170,8 @@ async def open_by_app(story: Story, alice: User | None = None) -> IssueScene:
 
 @pytest.mark.parametrize("is_on_behalf", [False, True], ids=["of its own", "on behalf of a person"])
 async def test_t_p14_whose_words_an_app_opened_an_issue_with_takes_two(
-    story_with_model: Story, model: ScriptedModel, is_on_behalf: bool
+    story: Story, model: ScriptedModel, is_on_behalf: bool
 ) -> None:
-    story = story_with_model
     carol, dan, rex = (story.github.user(name) for name in ("carol", "dan", "rex"))
     asked = await open_by_app(story, rex if is_on_behalf else None)
     for who in (carol, dan, rex):
@@ -204,24 +189,21 @@ async def test_t_p14_whose_words_an_app_opened_an_issue_with_takes_two(
     story.pass_over(get_pull_request(asked))
 
 
-async def test_t_p14_who_is_alone_decides_on_an_issue_of_an_app_by_a_waiver(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
-    asked = await open_by_app(story_with_model)
+async def test_t_p14_who_is_alone_decides_on_an_issue_of_an_app_by_a_waiver(story: Story, model: ScriptedModel) -> None:
+    asked = await open_by_app(story)
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge approve of_testing")
-    assert story_with_model.gate_outcomes(asked.issue)[-1] == "of_testing: Approved by alice"
-    story_with_model.pass_over(get_pull_request(asked))
+    assert story.gate_outcomes(asked.issue)[-1] == "of_testing: Approved by alice"
+    story.pass_over(get_pull_request(asked))
 
 
 @pytest.mark.parametrize("is_listed", [False, True])
 async def test_t_p14_whose_words_an_app_opened_a_pull_request_with_takes_two(
-    story_with_model: Story, model: ScriptedModel, is_listed: bool
+    story: Story, model: ScriptedModel, is_listed: bool
 ) -> None:
     """Not those of a bot that the repository lets open pull requests as it does a person."""
-    story = story_with_model
     listed = "review: {bots: [tracker]}\n" if is_listed else ""
     repository, alice = story.repository({**SHOP, ".github/forge.yml": LOOK + listed})
     rex, carol = story.github.user("rex"), story.github.user("carol")
@@ -241,8 +223,7 @@ async def test_t_p14_whose_words_an_app_opened_a_pull_request_with_takes_two(
     story.pass_over(pull)
 
 
-async def test_t_p14_who_reported_the_status_that_is_mended(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_t_p14_who_reported_the_status_that_is_mended(story: Story, model: ScriptedModel) -> None:
     pull, mallory, rex, carol = await begin(story)
     told = {"context": "style", "state": "failure", "description": WISH}
     branch_protection.report_status(story.github.world, pull.repository, mallory.actor, pull.head_sha, told)
@@ -252,11 +233,8 @@ async def test_t_p14_who_reported_the_status_that_is_mended(story_with_model: St
     await require_somebody_else(story, pull, (mallory, rex), carol)
 
 
-async def test_t_p14_whose_words_an_app_says_in_its_check_takes_two(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_t_p14_whose_words_an_app_says_in_its_check_takes_two(story: Story, model: ScriptedModel) -> None:
     """Nobody knows who made it say that; nor of a check of GitHub Actions that is no job of a test of this head."""
-    story = story_with_model
     pull, mallory, rex, carol = await begin(story)
     said = {"title": WISH, "summary": WISH}
     story.github.report_check(pull.repository, pull.head_sha, "style", "failure", "github-actions", said)
@@ -280,11 +258,8 @@ def find_memory(story: Story, issue: Issue) -> str:
     return found[0]
 
 
-async def test_t_p14_who_taught_what_the_run_of_an_issue_recalled(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_t_p14_who_taught_what_the_run_of_an_issue_recalled(story: Story, model: ScriptedModel) -> None:
     """Also if it is forgotten before the decision."""
-    story = story_with_model
     asked = await open_issue(story, **gates(testing="testing.failed == 0"))
     mallory, carol = story.github.user("mallory"), story.github.user("carol")
     for who in (mallory, carol):
@@ -303,8 +278,7 @@ async def test_t_p14_who_taught_what_the_run_of_an_issue_recalled(
     story.pass_over(other)
 
 
-async def test_t_p14_who_taught_what_an_instruction_recalled(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
+async def test_t_p14_who_taught_what_an_instruction_recalled(story: Story, model: ScriptedModel) -> None:
     pull, mallory, rex, carol = await begin(story)
     other = await rex.open_issue(pull.repository, "Logging in", "It is slow.")
     await say(story, mallory, other, MEMORY)
@@ -316,11 +290,8 @@ async def test_t_p14_who_taught_what_an_instruction_recalled(story_with_model: S
     story.pass_over(other)
 
 
-async def test_t_p14_who_taught_what_the_review_said_that_is_fixed(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
+async def test_t_p14_who_taught_what_the_review_said_that_is_fixed(story: Story, model: ScriptedModel) -> None:
     """The memory is gone before, so the fix itself recalls nothing."""
-    story = story_with_model
     pull, mallory, rex, carol = await begin(story)
     other = await rex.open_issue(pull.repository, "Totals", "They are 0.")
     await say(story, mallory, other, "/forge remember billing/pay.py: totals of nothing are 0.")

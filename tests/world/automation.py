@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from collections.abc import Awaitable
+from typing import TypeVar
 
 from memory.repositories import automation_level
 from memory.runs import waits
@@ -9,6 +11,7 @@ from simulator import User
 from simulator.state import PullRequest, Repository, Review
 from tests.stories.driver import PATIENCE, Story
 
+T = TypeVar("T")
 APP = "import os\n\n\ndef main():\n    return os.name\n"
 
 
@@ -24,11 +27,15 @@ async def at_level(
     """A repository at a level; alice writes, carol is an admin."""
     configured = {} if forge_yml is None else {".github/forge.yml": forge_yml}
     repository, alice = story.repository({"app.py": APP, "README.md": "# Shop\n", **configured, **(files or {})})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "admin")
+    carol = story.member(repository, "carol", "admin")
+    await set_level(story, repository, level)
+    return repository, alice, carol
+
+
+async def set_level(story: Story, repository: Repository, level: int) -> None:
+    """From the story's beginning on, the repository is at this level."""
     database, now = story.forge.services.database, story.clock.now()
     await automation_level.set_level(database, repository.id, level, "carol", "the story's beginning", now)
-    return repository, alice, carol
 
 
 async def open_pull_request(
@@ -36,8 +43,7 @@ async def open_pull_request(
 ) -> tuple[PullRequest, str]:
     """A pull request, reviewed, and acted on as far as that is possible at once."""
     head = await by.push(repository, branch, files, base="main")
-    pull = await by.open_pull_request(repository, branch)
-    await settle_looks(story)
+    pull = await after_looks(story, by.open_pull_request(repository, branch))
     story.pass_over(pull)
     return pull, head
 
@@ -52,6 +58,13 @@ async def settle_looks(story: Story) -> None:
         assert time.monotonic() < end, "a look that is due did not begin"
         await asyncio.sleep(0.05)
     await story.settle()
+
+
+async def after_looks(story: Story, what: Awaitable[T]) -> T:
+    """What somebody does, when everything is done that can be done then, looks that are due included."""
+    done = await what
+    await settle_looks(story)
+    return done
 
 
 async def jump_ahead(story: Story, **by: float) -> None:

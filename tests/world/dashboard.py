@@ -145,12 +145,8 @@ async def fill_repository(story: Story, model: ScriptedModel, *, private: bool =
         story.github.grant(repository, story.github.user(login), role)
     find_division(model)
     model.when("len(prices)", {"findings": [{**claim(), "message": f"Divides by zero. {HOSTILE}"}]})
-    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    found = await alice.open_pull_request(repository, "feature", title=f"Add totals {HOSTILE}")
-    await story.settle()
-    await alice.push(repository, "ci", CHANGED, base="main")
-    waiting = await alice.open_pull_request(repository, "ci", title="Test what was built")
-    await story.settle()
+    found, _ = await story.propose(repository, alice, {"billing/pay.py": PAY}, title=f"Add totals {HOSTILE}")
+    waiting, _ = await story.propose(repository, alice, CHANGED, "ci", title="Test what was built")
     story.pass_over(found)
     story.pass_over(waiting)
     return BusyRepository(repository, waiting, found)
@@ -165,7 +161,6 @@ async def dismiss_finding(story: Story, pull: PullRequest, reason: str) -> str:
     async with story.forge.services.database.transaction() as session:
         name = await session.scalar(select(FindingRow.name).where(FindingRow.first_run == run.id).limit(1))
     assert name is not None
-    await story.github.user("dora").comment(pull, f"/forge dismiss {name} {reason}")
-    await story.settle()
+    await story.after(story.github.user("dora").comment(pull, f"/forge dismiss {name} {reason}"))
     story.pass_over(pull)
     return name

@@ -12,6 +12,7 @@ from memory.runs import runs
 from simulator import User
 from simulator.state import CheckRun, Issue, PullRequest, Repository
 from tests.stories.driver import Story
+from tests.world.automation import set_level
 from tests.world.toy_service import ToyService
 
 CHANGED = "def price(amount):\n    return amount * 2\n"
@@ -122,9 +123,7 @@ class DeploymentScene:
     async def merge(self, text: str = CHANGED, path: str = "app.py") -> str:
         """alice changes something and carol merges it; the merged commit."""
         await self.open_pull({path: text})
-        sha = await self.carol.merge(self.pull)
-        await self.told.settle()
-        return sha
+        return await self.told.after(self.carol.merge(self.pull))
 
     async def open_pull(self, files: Mapping[str, str]) -> None:
         """alice changes something."""
@@ -140,8 +139,7 @@ class DeploymentScene:
         clean = git.commit_tree(git.merge_tree(main, head).tree, [main, head], "Merge", *signed)
         changed = await self.carol.push(self.repository, "at-home", files, base=clean)
         by_hand = git.commit_tree(git.commit(changed).tree, [main, head], "Merge", *signed)
-        await self.carol.reset_branch(self.repository, "main", by_hand)
-        await self.told.settle()
+        await self.told.after(self.carol.reset_branch(self.repository, "main", by_hand))
 
     @property
     def pull(self) -> PullRequest:
@@ -152,9 +150,18 @@ class DeploymentScene:
         place = on or self.pull
         before = {each.id for each in self.told.answers(place)}
         self.told.clock.move(seconds=2)
-        await who.comment(place, words)
-        await self.told.settle()
+        await self.told.after(who.comment(place, words))
         return "\n".join(each.body for each in self.told.answers(place) if each.id not in before)
+
+    async def carry_out(self, who: User, words: str) -> None:
+        """Somebody comments, and time passes until nothing is under way any more."""
+        await self.comment(who, words)
+        await self.run_on()
+
+    def pass_over(self) -> None:
+        """Count everything on its pull requests as looked at."""
+        for pull in self.pulls:
+            self.told.pass_over(pull)
 
     async def run_on(self, looks: int = 60) -> None:
         """Let time pass until nothing is under way any more, or a person has to answer."""
@@ -168,8 +175,7 @@ class DeploymentScene:
     async def look(self, times: int = 1) -> None:
         """Let the time of some looks pass."""
         for _ in range(times):
-            self.told.clock.move(seconds=INTERVAL)
-            await self.told.settle()
+            await self.told.wait(seconds=INTERVAL)
             await self.told.github.finish_plays()
             await self.told.settle()
 
@@ -181,8 +187,7 @@ class DeploymentScene:
 
     async def press(self, who: User, button: str, sha: str, environment: str = "staging") -> None:
         """Somebody presses a button of the check of a deployment."""
-        await who.press(self.check(sha, environment), button)
-        await self.told.settle()
+        await self.told.after(who.press(self.check(sha, environment), button))
 
     async def run_until(self, sha: str, percentage: int) -> None:
         """Let time pass until a commit has a share of the traffic."""
@@ -220,8 +225,10 @@ class DeploymentScene:
         return [(status.state, status.description) for each in there for status in each.statuses]
 
 
-async def open_deployments(story: Story, service: ToyService, **settings: Any) -> DeploymentScene:
-    """The repository, before anything was deployed."""
+async def open_deployments(
+    story: Story, service: ToyService, *, level: int | None = None, **settings: Any
+) -> DeploymentScene:
+    """The repository, before anything was deployed; at an automation level, if one is named."""
     files = {
         "app.py": APP,
         "README.md": "# Shop\n",
@@ -229,9 +236,9 @@ async def open_deployments(story: Story, service: ToyService, **settings: Any) -
         ".github/forge.yml": configure(service, **settings),
     }
     repository, alice = story.repository(files)
-    carol, erin = story.github.user("carol"), story.github.user("erin")
-    for each in (carol, erin):
-        story.github.grant(repository, each, "maintain")
+    carol, erin = (story.member(repository, login, "maintain") for login in ("carol", "erin"))
+    if level is not None:
+        await set_level(story, repository, level)
     scene = DeploymentScene(story, repository, alice, carol, erin, service)
     story.github.on_dispatch(repository, "deploy.yml", scene.play)
     return scene

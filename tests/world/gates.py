@@ -9,21 +9,15 @@ from simulator.state import PullRequest, Repository
 from tests.clock import MovableClock
 from tests.databases import Backend, create_database, drop_database
 from tests.stories.driver import SECRET, Story
-
-WORKFLOW = (
-    "name: ci\non: push\npermissions: {}\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: make\n"
-)
+from tests.stories.gate_scenes import WORKFLOW
 
 
 async def open_protected(story: Story) -> tuple[Repository, User, User, PullRequest, str]:
     """A pull request of alice's that changes a protected path; carol maintains."""
     repository, alice = story.repository({"README.md": "# Shop\n", ".github/workflows/ci.yml": WORKFLOW})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "maintain")
+    carol = story.member(repository, "carol", "maintain")
     changed = WORKFLOW.replace("make", "make test")
-    head = await alice.push(repository, "feature", {".github/workflows/ci.yml": changed}, base="main")
-    pull = await alice.open_pull_request(repository, "feature")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, {".github/workflows/ci.yml": changed})
     return repository, alice, carol, pull, head
 
 

@@ -71,8 +71,7 @@ class IssueScene:
         """Somebody comments; everything Forge says then, and what is decided by it."""
         before, decided = {each.id for each in self._own_comments()}, self.told.decisions(self.issue)
         self.told.clock.move(seconds=2)  # GitHub cuts the moment of writing to the second
-        await who.comment(self.issue, words)
-        await self.told.settle()
+        await self.told.after(who.comment(self.issue, words))
         said = [each.body for each in self._own_comments() if each.id not in before]
         return "\n\n".join(
             [*said, *(text for text in self.told.decisions(self.issue) if text not in {*decided, *said})]

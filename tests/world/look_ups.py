@@ -62,7 +62,5 @@ async def open_change(
     """
     settings = {".github/forge.yml": configuration} if configuration else {}
     repository, alice = story.repository({**UNCHANGED, **more, **settings})
-    head = await alice.push(repository, "feature", LARGE, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Totals with a rate")
-    await story.settle()
+    pull, head = await story.propose(repository, alice, LARGE, title="Totals with a rate")
     return repository, alice, pull, head

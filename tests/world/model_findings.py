@@ -81,10 +81,7 @@ async def open_reviewed(
     """A pull request of alice's with one finding, and carol, who may write."""
     find_division(model, severity)
     repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
-    carol = story.github.user("carol")
-    story.github.grant(repository, carol, "write")
-    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
-    pull = await alice.open_pull_request(repository, "feature", title="Add totals")
-    await story.settle()
+    carol = story.member(repository, "carol", "write")
+    pull, _ = await story.propose(repository, alice, {"billing/pay.py": PAY}, title="Add totals")
     [comment] = story.comments(pull)
     return repository, alice, carol, pull, comment

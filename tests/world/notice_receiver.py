@@ -5,13 +5,14 @@ import base64
 import hashlib
 import hmac
 import json
-import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
+
+from tests.world.waiting import until
 
 PATIENCE = 120.0  # seconds until what was sent is there, on a machine that has other things to do
 
@@ -67,25 +68,13 @@ class NoticeReceiver:
 
     async def wait(self, number: int) -> list[Heard]:
         """Wait until so many were taken."""
-        await wait_until(lambda: _answer(len(self.taken) >= number), lambda: f"only {len(self.taken)} of {number}")
+        await until(lambda: len(self.taken) >= number, lambda: f"only {len(self.taken)} of {number}")
         return self.taken
 
     async def wait_for_attempts(self, number: int) -> list[Heard]:
         """Wait until it was asked so often."""
-        await wait_until(lambda: _answer(len(self.heard) >= number), lambda: f"only {len(self.heard)} of {number}")
+        await until(lambda: len(self.heard) >= number, lambda: f"only {len(self.heard)} of {number}")
         return self.heard
-
-
-async def wait_until(is_there: Callable[[], Awaitable[bool]], explain: Callable[[], str]) -> None:
-    """Wait until something is there."""
-    end = time.monotonic() + PATIENCE
-    while not await is_there():
-        assert time.monotonic() < end, explain()
-        await asyncio.sleep(0.05)
-
-
-async def _answer(value: bool) -> bool:
-    return value
 
 
 def verify(secret: str, headers: Mapping[str, str], body: bytes) -> bool:

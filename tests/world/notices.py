@@ -11,7 +11,8 @@ from memory import ledger
 from memory.deliveries import notice_targets
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import GateScene
-from tests.world.notice_receiver import NoticeReceiver, wait_until
+from tests.world.notice_receiver import NoticeReceiver
+from tests.world.waiting import until
 
 PATH = "/forge"
 
@@ -53,7 +54,7 @@ async def wait_for_ends(number: int) -> Sequence[str]:
         ends = [str(each.output) for each in found]
         return len(ends) >= number
 
-    await wait_until(look, lambda: f"these notices are over: {ends}")
+    await until(look, lambda: f"these notices are over: {ends}")
     return ends
 
 
@@ -67,5 +68,5 @@ async def wait_for_failing(story: Story, number: int) -> Sequence[TargetState]:
         found = [each for each in known if each.problem]
         return len(found) == number
 
-    await wait_until(look, lambda: f"these targets fail: {found}")
+    await until(look, lambda: f"these targets fail: {found}")
     return found

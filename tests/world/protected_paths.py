@@ -43,9 +43,9 @@ def gates(**asked: str) -> dict[str, str]:
     return {".github/forge.yml": "\n".join(["gates:", *lines, ""])}
 
 
-async def start_issue(story_with_model: Story, model: ScriptedModel, **asked: str) -> IssueScene:
+async def start_issue(story: Story, model: ScriptedModel, **asked: str) -> IssueScene:
     """An issue whose run does all it should."""
-    there = await open_issue(story_with_model, **gates(**asked))
+    there = await open_issue(story, **gates(**asked))
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await there.comment(there.alice, "/forge run")

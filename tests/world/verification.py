@@ -29,28 +29,28 @@ def change(before: str, after: str) -> str:
     )
 
 
-async def events(story_with_model: Story, kind: str) -> list[dict[str, JsonValue]]:
+async def events(story: Story, kind: str) -> list[dict[str, JsonValue]]:
     """What the ledger tells of the issue's run."""
-    run = next(each for each in await story_with_model.runs() if each.trigger == "issue")
-    told = await ledger.load_events(story_with_model.forge.services.database, run.id)
+    run = next(each for each in await story.runs() if each.trigger == "issue")
+    told = await ledger.load_events(story.forge.services.database, run.id)
     return [each.payload for each in told if each.type == kind]
 
 
 async def propose_diffs(
-    story_with_model: Story, model: ScriptedModel, *diffs: str, **files: str
+    story: Story, model: ScriptedModel, *diffs: str, **files: str
 ) -> tuple[IssueScene, PullRequest]:
     """An issue whose run proposed these diffs."""
-    asked = await open_issue(story_with_model, **files)
+    asked = await open_issue(story, **files)
     model.when("Title: Discounts", plan())
     model.when(TASK, patches(*diffs), DONE)
     await asked.comment(asked.alice, "/forge run")
     pull = get_pull_request(asked)
-    story_with_model.pass_over(pull)
+    story.pass_over(pull)
     return asked, pull
 
 
-async def get_outcome(story_with_model: Story) -> tuple[str, str]:
-    run = next(each for each in await story_with_model.runs() if each.trigger == "issue")
+async def get_outcome(story: Story) -> tuple[str, str]:
+    run = next(each for each in await story.runs() if each.trigger == "issue")
     return run.state, run.reason
 
 
