@@ -22,6 +22,7 @@ from agents.review.model.questions import ConventionQuestion, EarlierFinding, bu
 from agents.review.model.second_look import Verdicts, build_second_look, keep_confirmed
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from tests.unit.checks.building import change_of
+from tests.unit.checks.findings import build_raw_finding
 
 CODE = ["import os", "def pay(till, amount):", "    print(amount)", "    return till.total + amount"]
 NEW = [*CODE, *(f"value_{number} = {number}" for number in range(5, 60))]
@@ -225,16 +226,7 @@ def test_a_sentence_of_another_file_names_that() -> None:
 def test_a_line_of_which_something_is_said_gets_no_remark(
     layer: Layer, category: Category, line: int, kept: int
 ) -> None:
-    other = RawFinding(
-        rule="x/y",
-        category=category,
-        severity=Severity.info,
-        confidence=1,
-        path="shop/till.py",
-        line=line,
-        message="m",
-        layer=layer,
-    )
+    other = build_raw_finding(category=category, path="shop/till.py", line=line, layer=layer)
     assert len(find_broken(report(), found=(other,))) == kept
 
 
@@ -300,16 +292,7 @@ def test_only_files_are_held_against_rules_that_they_can_be_about() -> None:
 
 def test_what_is_reported_already_is_named_beside_the_change() -> None:
     """Whatever people made of it, and also where its lines changed since; of other files nothing."""
-    found = RawFinding(
-        rule="ruff/T201",
-        category=Category.correctness,
-        severity=Severity.warning,
-        confidence=1,
-        path="shop/till.py",
-        line=PRINT,
-        message="`print` found.",
-        layer=Layer.static,
-    )
+    found = build_raw_finding(rule="ruff/T201", severity=Severity.warning, path="shop/till.py", line=PRINT)
     again = EarlierFinding(id="F-AEGTUI", rule=CONVENTION, path="shop/till.py", line=3, message="Use log.", before="x")
     question = build_questions(
         CHANGE, VERSIONS, [found, found.model_copy(update={"path": "other.py"})], earlier=[again], written=WRITTEN

@@ -10,10 +10,11 @@ from agents.review.model.file_selection import ReadingLimits, find_current_line,
 from agents.review.model.questions import EarlierFinding, Intent, QuestionPlan, build_questions
 from agents.review.model.rendering import WITHHELD
 from domain.review.changes import ChangeStatus, ContentKind, FileChange, SkippedFile
-from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.findings import Category, Layer, RawFinding
 from domain.review.reading import FunctionSpan, Outline
 from domain.text.redaction import redact_outgoing
 from tests.unit.checks.building import Versions, change_of
+from tests.unit.checks.findings import build_raw_finding
 
 TILL = """\
 import money
@@ -43,16 +44,7 @@ def plan(files: Versions, found: Sequence[RawFinding] = (), **options: Any) -> Q
 
 
 def finding(rule: str, path: str, line: int) -> RawFinding:
-    return RawFinding(
-        rule=rule,
-        category=Category.security,
-        severity=Severity.error,
-        confidence=1,
-        path=path,
-        line=line,
-        message="m",
-        layer=Layer.security,
-    )
+    return build_raw_finding(rule=rule, path=path, line=line, category=Category.security, layer=Layer.security)
 
 
 def unread_by_path(plan: QuestionPlan) -> dict[str, SkippedFile]:
