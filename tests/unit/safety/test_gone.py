@@ -24,47 +24,35 @@ def is_finding_gone(finding: Finding, at: Review, *carried: str, called_gone: bo
     return is_gone(finding, at, {finding.fingerprint, *carried}, called_gone=called_gone)
 
 
-def test_the_tool_ran_again_and_does_not_report_it() -> None:
-    assert is_finding_gone(find(), review())
+USUAL, MOVED = find(), find(mark="2")
+NOW: dict[str, tuple[Finding, Review, bool]] = {
+    "the tool ran again and does not report it": (USUAL, review(), True),
+    "its file is not changed any more": (USUAL, review(changed=("b.py",)), True),
+    "it is there": (USUAL, review(find()), False),
+    "the tool failed": (USUAL, review(tool=ToolRun(tool="ruff", seconds=0, files=1, problem="It was stopped.")), False),
+    "there were too many": (USUAL, review(cut=1), False),
+    "its file was not looked at": (USUAL, review(not_looked_at=(SkippedFile(path="a.py", reason="binary"),)), False),
+    "its file was not parsed": (USUAL, review(find("ruff/invalid-syntax", "2", "s")), False),
+    "its linter is configured no more": (find("eslint/x"), review(), False),
+    "a credential is never gone": (find("secret/aws-secret-key", layer=Layer.security), review(), False),
+    "it moved": (USUAL, review(MOVED), False),
+}
 
 
-@pytest.mark.parametrize(
-    "at",
-    [
-        review(find()),
-        review(tool=ToolRun(tool="ruff", seconds=0, files=1, problem="It was stopped.")),
-        review(cut=1),
-        review(not_looked_at=(SkippedFile(path="a.py", reason="binary"),)),
-        review(find("ruff/invalid-syntax", "2", "s")),
-    ],
-    ids=["it is there", "the tool failed", "there were too many", "its file was not looked at", "nor parsed"],
-)
-def test_it_may_still_be_there(at: Review) -> None:
-    assert not is_finding_gone(find(), at)
+@pytest.mark.parametrize("why", NOW)
+def test_whether_it_is_gone(why: str) -> None:
+    found, at, is_it = NOW[why]
+    assert is_finding_gone(found, at) is is_it
+
+
+def test_one_that_moved_is_gone_once_it_has_a_comment_of_its_own() -> None:
+    assert is_finding_gone(USUAL, review(MOVED), "2")
 
 
 def test_a_file_that_only_the_model_did_not_read() -> None:
     entry = SkippedFile.model_validate({"path": "a.py", "reason": "too large", "by_model": True})
     assert is_finding_gone(find(), review(not_looked_at=(entry,)))
     assert not SkippedFile.model_validate({"path": "a.py", "reason": "not read by the model: too large"}).by_model
-
-
-def test_a_file_that_is_not_changed_any_more() -> None:
-    assert is_finding_gone(find(), review(changed=("b.py",)))
-
-
-def test_one_that_moved_is_gone_once_it_has_a_comment_of_its_own() -> None:
-    moved = find(mark="2")
-    assert not is_finding_gone(find(), review(moved))
-    assert is_finding_gone(find(), review(moved), "2")
-
-
-def test_a_linter_that_is_configured_no_more_proves_nothing() -> None:
-    assert not is_finding_gone(find("eslint/x"), review())
-
-
-def test_a_credential_is_never_gone() -> None:
-    assert not is_finding_gone(find("secret/aws-secret-key", layer=Layer.security), review())
 
 
 @pytest.mark.parametrize("called_gone", [False, True])
