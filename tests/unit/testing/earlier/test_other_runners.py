@@ -7,7 +7,8 @@ from agents.testing.earlier_tests.reading import list_shared_changes
 from domain.runs.earlier_tests import EarlierTests
 from messages.earlier_tests import render_section
 from tests.unit.sandbox.machine import has_bubblewrap
-from tests.unit.testing.earlier.conftest import MODULES, PACKAGES, Earlier, has_program
+from tests.unit.testing.conftest import MODULES
+from tests.unit.testing.earlier.conftest import PACKAGES, Earlier, has_program
 from tests.unit.testing.earlier.examples import EXAMPLES, Changed, Example, Files
 
 pytestmark = pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")
