@@ -11,7 +11,6 @@ from tests.unit.checks.lock_files import (
     COMPOSER,
     GEMFILE,
     GIT_COMMIT,
-    NPM,
     NUGET,
     PIPFILE,
     PNPM,
@@ -20,7 +19,6 @@ from tests.unit.checks.lock_files import (
     YARN,
     alter,
     install,
-    npm,
     npm_package,
 )
 
@@ -215,31 +213,26 @@ def test_what_comes_from_git_is_asked_for(path: str, base: str, head: str, manif
 
 
 @pytest.mark.parametrize(
-    "manifest",
+    ("path", "manifest"),
     [
-        '{"dependencies": {"left": "^1.0.0"}}',
-        '{"dependencies": {"left": "file:parts/left"}}',
-        '{"dependencies": {"other": "file:test/left.tgz"}}',
-        '{"workspaces": ["*"], "files": ["test/*"]}',
-        '{"config": {"left": "file:test/left.tgz"}}',
-        '{"scripts": {"left": "file:test/left.tgz"}}',
+        ("package.json", '{"dependencies": {"left": "^1.0.0"}}'),
+        ("package.json", '{"dependencies": {"left": "file:parts/left"}}'),
+        ("package.json", '{"dependencies": {"other": "file:test/left.tgz"}}'),
+        ("package.json", '{"workspaces": ["*"], "files": ["test/*"]}'),
+        ("package.json", '{"config": {"left": "file:test/left.tgz"}}'),
+        ("package.json", '{"scripts": {"left": "file:test/left.tgz"}}'),
+        ("examples/package.json", '{"dependencies": {"left": "file:../test/left.tgz"}}'),  # the lock file is not its
     ],
 )
-def test_a_manifest_asks_for_a_package_from_one_place(manifest: str) -> None:
-    head = npm(left={"version": "1.0.0", "resolved": "file:test/left.tgz"}, right=RIGHT)
-    assert tell("package-lock.json", NPM, head, {"package.json": manifest}) == {"other-source error"}
-
-
-def test_a_manifest_that_the_lock_file_does_not_answer_asks_for_nothing() -> None:
-    head = npm(left={"version": "1.0.0", "resolved": "file:test/left.tgz"}, right=RIGHT)
-    asked = '{"dependencies": {"left": "file:../test/left.tgz"}}'
-    assert tell("package-lock.json", NPM, head, {"examples/package.json": asked}) == {"other-source error"}
+def test_a_manifest_asks_for_a_package_from_one_place(path: str, manifest: str) -> None:
+    lock, base, head = install({"version": "1.0.0", "resolved": "file:test/left.tgz"})
+    assert tell(lock, base, head, {path: manifest}) == {"other-source error"}
 
 
 def test_what_the_lock_file_says_of_its_manifest_does_not_count() -> None:
-    head = npm(left={"version": "1.0.0", "resolved": "file:test/left.tgz"}, right=RIGHT)
+    lock, base, head = install({"version": "1.0.0", "resolved": "file:test/left.tgz"})
     head = head.replace('"name": "app"', '"name": "app", "dependencies": {"left": "file:test/left.tgz"}')
-    assert tell("package-lock.json", NPM, head, {}) == {"other-source error"}
+    assert tell(lock, base, head, {}) == {"other-source error"}
 
 
 @pytest.mark.parametrize(
