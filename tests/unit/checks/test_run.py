@@ -406,8 +406,12 @@ jobs:
 """
 
 
+async def find_in_workflow(toolbox: Toolbox, workflow: str, before: str | None = None) -> dict[str, Finding]:
+    return await find_by_rule(toolbox, {".github/workflows/a.yml": (before, workflow)})
+
+
 async def test_workflows(toolbox: Toolbox) -> None:
-    rules = await find_by_rule(toolbox, {".github/workflows/a.yml": (None, WORKFLOW)})
+    rules = await find_in_workflow(toolbox, WORKFLOW)
     assert set(rules) == {"zizmor/template-injection", "zizmor/dangerous-triggers", "zizmor/unpinned-uses"}
     assert rules["zizmor/template-injection"].severity is Severity.error
     assert rules["zizmor/template-injection"].line == 10
@@ -421,7 +425,7 @@ async def test_a_value_of_a_matrix_is_a_danger_where_strangers_start_the_workflo
     matrix = "    strategy:\n      matrix:\n        v: ${{ fromJson(needs.b.outputs.v) }}\n    steps:\n"
     workflow = WORKFLOW.replace("pull_request_target", trigger).replace("    steps:\n", matrix)
     workflow = workflow.replace("github.event.pull_request.title", "matrix.v")
-    rules = await find_by_rule(toolbox, {".github/workflows/a.yml": (None, workflow)})
+    rules = await find_in_workflow(toolbox, workflow)
     assert ("zizmor/template-injection" in rules) is (trigger == "pull_request_target")
 
 
@@ -460,7 +464,7 @@ _USUAL = ("permissions: {}\n", "")
 async def test_every_right_or_usual_ones_for_strangers_are_warned_of_and_others_a_remark_at_most(
     toolbox: Toolbox, workflow: str, found: tuple[Severity, int] | None
 ) -> None:
-    told = (await find_by_rule(toolbox, {".github/workflows/a.yml": (None, workflow)})).get(RIGHTS)
+    told = (await find_in_workflow(toolbox, workflow)).get(RIGHTS)
     assert (told and (told.severity, told.line)) == found
     if told and told.severity is Severity.warning:
         assert told.message.endswith("Name the permissions each job needs in a `permissions:` block.")
@@ -469,8 +473,7 @@ async def test_every_right_or_usual_ones_for_strangers_are_warned_of_and_others_
 async def test_permissions_that_are_taken_away_are_missed(toolbox: Toolbox) -> None:
     """No changed line holds what is said of the job."""
     after = WORKFLOW.replace("permissions: {}\n", "")
-    result = await check_files(toolbox, {".github/workflows/a.yml": (WORKFLOW, after)})
-    assert {each.rule for each in result.findings} == {RIGHTS}
+    assert set(await find_in_workflow(toolbox, after, WORKFLOW)) == {RIGHTS}
 
 
 CHECKOUT = """\
@@ -504,7 +507,7 @@ async def test_who_runs_the_code_of_strangers_with_secrets_is_stopped(
     toolbox: Toolbox, steps: str, severity: Severity
 ) -> None:
     workflow = WORKFLOW.partition("      - uses")[0] + steps
-    rules = await find_by_rule(toolbox, {".github/workflows/a.yml": (None, workflow)})
+    rules = await find_in_workflow(toolbox, workflow)
     assert rules["zizmor/dangerous-triggers"].severity is severity
     assert rules["zizmor/dangerous-triggers"].message.startswith("It checks out") == (severity is Severity.error)
 
@@ -567,17 +570,12 @@ async def test_what_strangers_write_is_graver_in_a_script(
     toolbox: Toolbox, expression: str, severity: Severity
 ) -> None:
     workflow = WORKFLOW.replace("github.event.pull_request.title", expression)
-    rules = await find_by_rule(toolbox, {".github/workflows/a.yml": (None, workflow)})
+    rules = await find_in_workflow(toolbox, workflow)
     assert rules["zizmor/template-injection"].severity is severity
 
 
 async def test_workflow_findings_that_were_there_before(toolbox: Toolbox) -> None:
-    assert (
-        await find_by_rule(
-            toolbox, {".github/workflows/a.yml": (WORKFLOW, WORKFLOW.replace("name: x", "# y\nname: x"))}
-        )
-        == {}
-    )
+    assert await find_in_workflow(toolbox, WORKFLOW.replace("name: x", "# y\nname: x"), WORKFLOW) == {}
     assert await find_by_rule(toolbox, {"docs/a.yml": (None, WORKFLOW)}) == {}
 
 
