@@ -65,8 +65,10 @@ async def test_errors_ask_for_changes(toolbox: Toolbox) -> None:
     assert "undefined" in rules["ruff/F821"].message
 
 
-_TASTELESS = "import os, sys\nl = 1\nif l == True: print(f'x' , os,sys)\n" + "x = 1;" + "# " + "y" * 200 + "\n"
-_TASTELESS += "try:\n    pass\nexcept:\n    raise\nassert l\nimport random\nrandom.random()\n"
+_TASTELESS = (
+    "import os, sys\nl = 1\nif l == True: print(f'x' , os,sys)\n" + "x = 1;" + "# " + "y" * 200 + "\n"
+    "try:\n    pass\nexcept:\n    raise\nassert l\nimport random\nrandom.random()\n"
+)
 _RAISES = "import sys\n\n\ndef again(error):\n    if error is sys.exc_info()[1]:\n        raise\n    raise error\n"
 _LOADS = "import yaml\n\n\ndef test_x():\n    assert yaml.load(open('/tmp/x')) == 1\n"
 _TYPED = "def test_type() -> None:\n    reveal_type(1)  # R: int\n"

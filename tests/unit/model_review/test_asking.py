@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import json
 from collections.abc import AsyncGenerator
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -51,7 +52,7 @@ async def answer(
     *replies: Reply,
     purse: OpenPurse | None = None,
     policy: RetryPolicy | None = None,
-    **differs: object,
+    **differs: Any,
 ) -> ModelAnswer:
     """The answer to the question, asked of a model that may differ, whose provider replies so."""
     there, model = provider
