@@ -1,6 +1,30 @@
-"""One finding of each category and severity; those of the lowest severity have a fix."""
+"""Findings as the tests of a review need them."""
 
-from domain.review.findings import Category, Finding, Fix, Layer, Severity
+from typing import Any
+
+from domain.review.findings import Category, Finding, Fix, Layer, RawFinding, Severity
+
+_USUAL: dict[str, Any] = {
+    "rule": "ruff/F821",
+    "category": Category.correctness,
+    "severity": Severity.error,
+    "confidence": 1,
+    "path": "a.py",
+    "line": 1,
+    "message": "It is wrong.",
+    "layer": Layer.static,
+}
+
+
+def build_raw_finding(**differs: Any) -> RawFinding:
+    """An error of a linter, but for what is said otherwise."""
+    return RawFinding.model_validate(_USUAL | differs)
+
+
+def build_finding(**differs: Any) -> Finding:
+    """The same with an identity."""
+    return Finding.model_validate(_USUAL | {"id": "F-ABCDEF", "fingerprint": "f", "trail": "t"} | differs)
+
 
 FINDINGS = [
     Finding(
@@ -22,3 +46,4 @@ FINDINGS = [
     for category in Category
     for severity in Severity
 ]
+"""One of each category and severity; those of the lowest severity have a fix."""

@@ -154,3 +154,31 @@ NUGET = json.dumps(
     },
     indent=2,
 )
+PATHS = {
+    NPM: "package-lock.json",
+    YARN: "yarn.lock",
+    BERRY: "yarn.lock",
+    PNPM: "pnpm-lock.yaml",
+    POETRY: "poetry.lock",
+    UV: "uv.lock",
+    CARGO: "Cargo.lock",
+    PIPFILE: "Pipfile.lock",
+    COMPOSER: "composer.lock",
+    GEMFILE: "Gemfile.lock",
+    NUGET: "packages.lock.json",
+}
+Change = tuple[str, str, str]
+
+
+def alter(lock: str, *replaced: tuple[str, str]) -> Change:
+    """Where one of these files lies, what is in it, and what is in it with some text in place of other."""
+    head = lock
+    for old, new in replaced:
+        assert old in head, old
+        head = head.replace(old, new)
+    return PATHS[lock], lock, head
+
+
+def install(left: Mapping[str, object]) -> Change:
+    """The same for that of npm, with another entry for one package."""
+    return PATHS[NPM], NPM, npm(left=left, right=npm_package(value="r"))

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.review.checks.results import find_introduced
-from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.findings import RawFinding
 from tests.unit.checks.building import file_change
+from tests.unit.checks.findings import build_raw_finding
 
 LINES = st.lists(st.sampled_from(["bad()", "  bad()", "worse()", "fine()", "", "other"]), max_size=25)
 
@@ -18,16 +19,7 @@ def run_linter(lines: list[str]) -> list[RawFinding]:
 
 
 def finding(line: int | None, said: str, rule: str = "t/1") -> RawFinding:
-    return RawFinding(
-        rule=rule,
-        category=Category.style,
-        severity=Severity.info,
-        confidence=1,
-        path="a",
-        line=line,
-        message=said,
-        layer=Layer.static,
-    )
+    return build_raw_finding(rule=rule, path="a", line=line, message=said)
 
 
 def new(base: list[str], head: list[str], before: list[RawFinding] | None = None, now: list[RawFinding] | None = None):

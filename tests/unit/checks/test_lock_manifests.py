@@ -14,14 +14,14 @@ from tests.unit.checks.lock_files import (
     COMPOSER,
     GEMFILE,
     GIT_COMMIT,
-    NPM,
     NUGET,
     PIPFILE,
     PNPM,
     POETRY,
     UV,
     YARN,
-    npm,
+    alter,
+    install,
     npm_package,
 )
 
@@ -50,69 +50,41 @@ def pipfile(**entry: str) -> str:
 
 LOCAL = [
     (
-        "package-lock.json",
-        NPM,
-        npm(left={**SCRIPT, "resolved": "file:test/left.tgz"}, right=RIGHT),
+        *install({**SCRIPT, "resolved": "file:test/left.tgz"}),
         ("package.json", '{"dependencies": {"left": "file:./test/left.tgz"}}'),
     ),
+    (*install({"resolved": "parts/left", "link": True}), ("package.json", '{"workspaces": ["./parts/*"]}')),
     (
-        "package-lock.json",
-        NPM,
-        npm(left={"resolved": "parts/left", "link": True}, right=RIGHT),
-        ("package.json", '{"workspaces": ["./parts/*"]}'),
-    ),
-    (
-        "package-lock.json",
-        NPM,
-        npm(left={"resolved": "parts/left", "link": True}, right=RIGHT),
+        *install({"resolved": "parts/left", "link": True}),
         ("parts/app/package.json", '{"dependencies": {"left": "file:../left"}}'),
     ),
+    (*install({"version": "1.0.0", "inBundle": True}), ("package.json", '{"bundleDependencies": ["left"]}')),
     (
-        "package-lock.json",
-        NPM,
-        npm(left={"version": "1.0.0", "inBundle": True}, right=RIGHT),
-        ("package.json", '{"bundleDependencies": ["left"]}'),
-    ),
-    (
-        "yarn.lock",
-        YARN,
-        YARN.replace(YARN_FIELDS, '  version "1.0.0"\n  resolved "file:./test/left.tgz#aa"\n'),
+        *alter(YARN, (YARN_FIELDS, '  version "1.0.0"\n  resolved "file:./test/left.tgz#aa"\n')),
         ("package.json", '{"resolutions": {"**/@a/left": "file:test/left.tgz"}}'),
     ),
     (
-        "yarn.lock",
-        YARN,
-        YARN.replace(YARN_FIELDS, '  version "1.0.0"\n'),
+        *alter(YARN, (YARN_FIELDS, '  version "1.0.0"\n')),
         ("package.json", '{"dependencies": {"@a/left": "file:parts/left"}}'),
     ),
     (
-        "yarn.lock",
-        BERRY,
-        BERRY.replace('"left@npm:1.0.0"', '"left@file:./test/left.tgz::hash=aa&locator=app%40workspace%3A."'),
+        *alter(BERRY, ('"left@npm:1.0.0"', '"left@file:./test/left.tgz::hash=aa&locator=app%40workspace%3A."')),
         ("package.json", '{"dependencies": {"left": "file:./test/left.tgz"}}'),
     ),
     (
-        "yarn.lock",
-        BERRY,
-        BERRY.replace('"left@npm:1.0.0"', '"left@workspace:parts/left"').replace("hard", "soft"),
+        *alter(BERRY, ('"left@npm:1.0.0"', '"left@workspace:parts/left"'), ("hard", "soft")),
         ("package.json", '{"workspaces": {"packages": ["parts/*"]}}'),
     ),
     (
-        "yarn.lock",
-        BERRY,
-        BERRY.replace('"left@npm:1.0.0"', '"left@patch:left@npm%3A1.0.0#~/test/left.patch::version=1.0.0&hash=aa"'),
+        *alter(BERRY, ('"left@npm:1.0.0"', '"left@patch:left@npm%3A1.0.0#~/test/left.patch::version=1.0.0&hash=aa"')),
         ("package.json", '{"resolutions": {"left@^1": "patch:left@npm%3A1.0.0#~/test/left.patch"}}'),
     ),
     (
-        "pnpm-lock.yaml",
-        PNPM,
-        PNPM.replace("{integrity: sha512-a=}", "{directory: parts/left, type: directory}"),
+        *alter(PNPM, ("{integrity: sha512-a=}", "{directory: parts/left, type: directory}")),
         ("pnpm-workspace.yaml", "overrides:\n  left: file:parts/left\n"),
     ),
     (
-        "pnpm-lock.yaml",
-        PNPM,
-        PNPM.replace("{integrity: sha512-a=}", "{integrity: sha512-x=, tarball: file:test/left.tgz}"),
+        *alter(PNPM, ("{integrity: sha512-a=}", "{integrity: sha512-x=, tarball: file:test/left.tgz}")),
         ("package.json", '{"pnpm": {"overrides": {"right>left": "file:test/left.tgz"}}}'),
     ),
     (
@@ -128,24 +100,18 @@ LOCAL = [
         ("pyproject.toml", '[tool.poetry.group.dev.dependencies.left]\npath = "./test/left.whl"\n'),
     ),
     (
-        "uv.lock",
-        UV,
-        UV.replace(UV_SOURCE, '{ path = "test/left.whl" }'),
+        *alter(UV, (UV_SOURCE, '{ path = "test/left.whl" }')),
         ("pyproject.toml", '[tool.uv.sources]\nleft = [{ path = "test/left.whl", marker = "x" }]\n'),
     ),
     (
-        "uv.lock",
-        UV,
-        UV.replace(UV_SOURCE, '{ editable = "parts/left" }'),
+        *alter(UV, (UV_SOURCE, '{ editable = "parts/left" }')),
         ("pyproject.toml", "[tool.uv.sources]\nleft = { workspace = true }\n"),
     ),
     (
-        "uv.lock",
-        UV,
-        UV.replace(UV_SOURCE, '{ directory = "parts/left" }'),
+        *alter(UV, (UV_SOURCE, '{ directory = "parts/left" }')),
         ("pyproject.toml", '[project]\ndependencies = ["left[x] @ file:parts/left"]\n'),
     ),
-    ("Cargo.lock", CARGO, CARGO.replace(CARGO_SOURCE, ""), ("left/Cargo.toml", '[package]\nname = "left"\n')),
+    (*alter(CARGO, (CARGO_SOURCE, "")), ("left/Cargo.toml", '[package]\nname = "left"\n')),
     ("Pipfile.lock", PIPFILE, pipfile(path="./parts/left"), ("Pipfile", '[packages]\nleft = {path = "parts/left"}\n')),
     (
         "composer.lock",
@@ -162,40 +128,28 @@ LOCAL = [
 ]
 GIT = [
     (
-        "package-lock.json",
-        NPM,
-        npm(left={**SCRIPT, "resolved": f"git+ssh://git@github.com/evil/left.git#{GIT_COMMIT}"}, right=RIGHT),
+        *install({**SCRIPT, "resolved": f"git+ssh://git@github.com/evil/left.git#{GIT_COMMIT}"}),
         ("package.json", '{"dependencies": {"left": "evil/left#main"}}'),
     ),
     (
-        "Cargo.lock",
-        CARGO,
-        CARGO.replace(CARGO_SOURCE, f'source = "git+https://github.com/evil/left?branch=x#{GIT_COMMIT}"'),
+        *alter(CARGO, (CARGO_SOURCE, f'source = "git+https://github.com/evil/left?branch=x#{GIT_COMMIT}"')),
         ("Cargo.toml", f'[patch.crates-io]\nleft = {{ git = "{REPOSITORY}" }}\n'),
     ),
     (
-        "yarn.lock",
-        YARN,
-        YARN.replace(YARN_FIELDS, f'  version "1.0.0"\n  resolved "git+{REPOSITORY}#{GIT_COMMIT}"\n'),
+        *alter(YARN, (YARN_FIELDS, f'  version "1.0.0"\n  resolved "git+{REPOSITORY}#{GIT_COMMIT}"\n')),
         ("package.json", '{"dependencies": {"@a/left": "git@github.com:evil/left.git"}}'),
     ),
     (
-        "yarn.lock",
-        BERRY,
-        BERRY.replace('"left@npm:1.0.0"', f'"left@{REPOSITORY}#commit={GIT_COMMIT}"'),
+        *alter(BERRY, ('"left@npm:1.0.0"', f'"left@{REPOSITORY}#commit={GIT_COMMIT}"')),
         ("package.json", f'{{"dependencies": {{"left": "{REPOSITORY}"}}}}'),
     ),
     (
-        "pnpm-lock.yaml",
-        PNPM,
-        PNPM.replace("{integrity: sha512-a=}", f"{{commit: {GIT_COMMIT}, repo: {REPOSITORY}, type: git}}"),
+        *alter(PNPM, ("{integrity: sha512-a=}", f"{{commit: {GIT_COMMIT}, repo: {REPOSITORY}, type: git}}")),
         ("package.json", '{"dependencies": {"left": "github:evil/left"}}'),
     ),
     (
-        "pnpm-lock.yaml",
-        PNPM,
-        PNPM.replace(
-            "{integrity: sha512-a=}", f"{{tarball: https://codeload.github.com/evil/left/tar.gz/{GIT_COMMIT}}}"
+        *alter(
+            PNPM, ("{integrity: sha512-a=}", f"{{tarball: https://codeload.github.com/evil/left/tar.gz/{GIT_COMMIT}}}")
         ),
         ("package.json", '{"dependencies": {"left": "evil/left"}}'),
     ),
@@ -262,43 +216,34 @@ def test_what_comes_from_git_is_asked_for(path: str, base: str, head: str, manif
 
 
 @pytest.mark.parametrize(
-    "manifest",
+    ("path", "manifest"),
     [
-        '{"dependencies": {"left": "^1.0.0"}}',
-        '{"dependencies": {"left": "file:parts/left"}}',
-        '{"dependencies": {"other": "file:test/left.tgz"}}',
-        '{"workspaces": ["*"], "files": ["test/*"]}',
-        '{"config": {"left": "file:test/left.tgz"}}',
-        '{"scripts": {"left": "file:test/left.tgz"}}',
+        ("package.json", '{"dependencies": {"left": "^1.0.0"}}'),
+        ("package.json", '{"dependencies": {"left": "file:parts/left"}}'),
+        ("package.json", '{"dependencies": {"other": "file:test/left.tgz"}}'),
+        ("package.json", '{"workspaces": ["*"], "files": ["test/*"]}'),
+        ("package.json", '{"config": {"left": "file:test/left.tgz"}}'),
+        ("package.json", '{"scripts": {"left": "file:test/left.tgz"}}'),
+        ("examples/package.json", '{"dependencies": {"left": "file:../test/left.tgz"}}'),  # the lock file is not its
     ],
 )
-def test_a_manifest_asks_for_a_package_from_one_place(manifest: str) -> None:
-    head = npm(left={"version": "1.0.0", "resolved": "file:test/left.tgz"}, right=RIGHT)
-    assert tell("package-lock.json", NPM, head, {"package.json": manifest}) == {"other-source error"}
-
-
-def test_a_manifest_that_the_lock_file_does_not_answer_asks_for_nothing() -> None:
-    head = npm(left={"version": "1.0.0", "resolved": "file:test/left.tgz"}, right=RIGHT)
-    asked = '{"dependencies": {"left": "file:../test/left.tgz"}}'
-    assert tell("package-lock.json", NPM, head, {"examples/package.json": asked}) == {"other-source error"}
+def test_a_manifest_asks_for_a_package_from_one_place(path: str, manifest: str) -> None:
+    lock, base, head = install({"version": "1.0.0", "resolved": "file:test/left.tgz"})
+    assert tell(lock, base, head, {path: manifest}) == {"other-source error"}
 
 
 def test_what_the_lock_file_says_of_its_manifest_does_not_count() -> None:
-    head = npm(left={"version": "1.0.0", "resolved": "file:test/left.tgz"}, right=RIGHT)
+    lock, base, head = install({"version": "1.0.0", "resolved": "file:test/left.tgz"})
     head = head.replace('"name": "app"', '"name": "app", "dependencies": {"left": "file:test/left.tgz"}')
-    assert tell("package-lock.json", NPM, head, {}) == {"other-source error"}
+    assert tell(lock, base, head, {}) == {"other-source error"}
 
 
 @pytest.mark.parametrize(
     ("path", "base", "head"),
     [
-        ("packages.lock.json", NUGET, NUGET.replace('"Direct", "resolved": "1.0.0"', '"Project"')),
-        (
-            "yarn.lock",
-            BERRY,
-            BERRY.replace(
-                '"left@npm:1.0.0"', '"left@patch:left@npm%3A1.0.0#optional!builtin<compat/left>::version=1.0.0"'
-            ),
+        alter(NUGET, ('"Direct",\n        "resolved": "1.0.0"', '"Project"')),
+        alter(
+            BERRY, ('"left@npm:1.0.0"', '"left@patch:left@npm%3A1.0.0#optional!builtin<compat/left>::version=1.0.0"')
         ),
         ("uv.lock", UV.replace(UV_SOURCE, '{ editable = "a" }'), UV.replace(UV_SOURCE, '{ editable = "b" }')),
     ],

@@ -29,6 +29,8 @@ from tests.unit.checks.lock_files import (
     REGISTRY,
     UV,
     YARN,
+    alter,
+    install,
     npm,
     npm_package,
 )
@@ -41,37 +43,24 @@ BESIDE = COMPOSER.replace(
 REQUIREMENTS = f"--index-url {REGISTRY}/simple\nleft==1.0.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n"
 
 UPDATES = [
-    ("package-lock.json", NPM, npm(left=npm_package("1.1.0", value="b"), right=npm_package(value="r"))),
-    ("Cargo.lock", CARGO, CARGO.replace("1.0.0", "1.1.0").replace('"aa"', '"bb"')),
-    (
-        "yarn.lock",
+    install(npm_package("1.1.0", value="b")),
+    alter(CARGO, ("1.0.0", "1.1.0"), ('"aa"', '"bb"')),
+    alter(
         YARN,
-        YARN.replace("1.0.0.tgz", "1.1.0.tgz")
-        .replace('version "1.0.0"', 'version "1.1.0"')
-        .replace("a" * 40, "b" * 40)
-        .replace("sha512-a", "sha512-b"),
+        ("1.0.0.tgz", "1.1.0.tgz"),
+        ('version "1.0.0"', 'version "1.1.0"'),
+        ("a" * 40, "b" * 40),
+        ("sha512-a", "sha512-b"),
     ),
-    (
-        "yarn.lock",
-        BERRY,
-        BERRY.replace("version: 1.0.0", "version: 1.1.0")
-        .replace("npm:1.0.0", "npm:1.1.0")
-        .replace("10c0/aa", "10c0/bb"),
-    ),
-    (
-        "pnpm-lock.yaml",
-        PNPM,
-        PNPM.replace("left@1.0.0", "left@1.1.0")
-        .replace("version: 1.0.0", "version: 1.1.0")
-        .replace("sha512-a", "sha512-c"),
-    ),
+    alter(BERRY, ("version: 1.0.0", "version: 1.1.0"), ("npm:1.0.0", "npm:1.1.0"), ("10c0/aa", "10c0/bb")),
+    alter(PNPM, ("left@1.0.0", "left@1.1.0"), ("version: 1.0.0", "version: 1.1.0"), ("sha512-a", "sha512-c")),
     ("go.sum", GO, GO + "example.org/left v1.1.0 h1:cc=\nexample.org/left v1.1.0/go.mod h1:dd=\n"),
-    ("poetry.lock", POETRY, POETRY.replace("1.0.0", "1.1.0").replace(":aa", ":cc").replace(":bb", ":dd")),
-    ("uv.lock", UV, UV.replace("1.0.0", "1.1.0").replace(":aa", ":cc").replace(":bb", ":dd")),
-    ("Pipfile.lock", PIPFILE, PIPFILE.replace("1.0.0", "1.1.0").replace(":aa", ":cc")),
-    ("composer.lock", COMPOSER, COMPOSER.replace("1.0.0", "1.1.0").replace('"aa"', '"cc"').replace("zip/aa", "zip/cc")),
-    ("Gemfile.lock", GEMFILE, GEMFILE.replace("1.0.0", "1.1.0").replace("=aa", "=cc")),
-    ("packages.lock.json", NUGET, NUGET.replace("1.0.0", "1.1.0").replace("aa==", "cc==")),
+    alter(POETRY, ("1.0.0", "1.1.0"), (":aa", ":cc"), (":bb", ":dd")),
+    alter(UV, ("1.0.0", "1.1.0"), (":aa", ":cc"), (":bb", ":dd")),
+    alter(PIPFILE, ("1.0.0", "1.1.0"), (":aa", ":cc")),
+    alter(COMPOSER, ("1.0.0", "1.1.0"), ('"aa"', '"cc"'), ("zip/aa", "zip/cc")),
+    alter(GEMFILE, ("1.0.0", "1.1.0"), ("=aa", "=cc")),
+    alter(NUGET, ("1.0.0", "1.1.0"), ("aa==", "cc==")),
 ]
 
 
@@ -106,16 +95,9 @@ def test_an_update_is_no_finding(path: str, base: str, head: str) -> None:
 
 
 SUSPICIOUS = [
+    (*install(npm_package(host=EVIL, value="x")), {"hash-changed error", "other-host error mirror.evil.example"}),
     (
-        "package-lock.json",
-        NPM,
-        npm(left=npm_package(host=EVIL, value="x"), right=npm_package(value="r")),
-        {"hash-changed error", "other-host error mirror.evil.example"},
-    ),
-    (
-        "package-lock.json",
-        NPM,
-        npm(left=npm_package(host="https://user:tok3n@registry.example"), right=npm_package(value="r")),
+        *install(npm_package(host="https://user:tok3n@registry.example")),
         {"credential-in-address error registry.example"},
     ),
     (
@@ -128,75 +110,51 @@ SUSPICIOUS = [
         ),
         {"no-encryption error registry.example", "hash-missing error"},
     ),
+    (*install(npm_package(value="x", hasInstallScript=True)), {"hash-changed error", "runs-scripts error"}),
+    (*install({"version": "1.0.0"}), {"hash-missing warning"}),
+    (*install(npm_package("1.1.0", EVIL)), {"other-host warning mirror.evil.example"}),
     (
-        "package-lock.json",
-        NPM,
-        npm(left=npm_package(value="x", hasInstallScript=True), right=npm_package(value="r")),
-        {"hash-changed error", "runs-scripts error"},
-    ),
-    ("package-lock.json", NPM, npm(left={"version": "1.0.0"}, right=npm_package(value="r")), {"hash-missing warning"}),
-    (
-        "package-lock.json",
-        NPM,
-        npm(left=npm_package("1.1.0", EVIL), right=npm_package(value="r")),
-        {"other-host warning mirror.evil.example"},
-    ),
-    (
-        "package-lock.json",
-        NPM,
-        npm(
-            left={"version": "1.0.0", "resolved": f"git+ssh://git@registry.example/e/left.git#{GIT_COMMIT}"},
-            right=npm_package(value="r"),
-        ),
+        *install({"version": "1.0.0", "resolved": f"git+ssh://git@registry.example/e/left.git#{GIT_COMMIT}"}),
         {"other-source error git"},
     ),
     (
-        "Cargo.lock",
-        CARGO,
-        CARGO.replace(
-            'source = "registry+https://index.example/crates"\nchecksum = "aa"',
-            f'source = "git+https://index.example/evil#{GIT_COMMIT}"',
+        *alter(
+            CARGO,
+            (
+                'source = "registry+https://index.example/crates"\nchecksum = "aa"',
+                f'source = "git+https://index.example/evil#{GIT_COMMIT}"',
+            ),
         ),
         {"other-source error git"},
     ),
-    ("Cargo.lock", CARGO, CARGO.replace('"aa"', '"bb"'), {"hash-changed error"}),
+    (*alter(CARGO, ('"aa"', '"bb"')), {"hash-changed error"}),
     (
-        "yarn.lock",
-        YARN,
-        YARN.replace(REGISTRY, EVIL).replace("sha512-a", "sha512-b").replace("a" * 40, "b" * 40),
+        *alter(YARN, (REGISTRY, EVIL), ("sha512-a", "sha512-b"), ("a" * 40, "b" * 40)),
         {"hash-changed error", "other-host error mirror.evil.example"},
     ),
-    ("yarn.lock", BERRY, BERRY.replace("10c0/aa", "10c0/bb"), {"hash-changed error"}),
+    (*alter(BERRY, ("10c0/aa", "10c0/bb")), {"hash-changed error"}),
     (
-        "pnpm-lock.yaml",
-        PNPM,
-        PNPM.replace("sha512-a=}", f"sha512-x=, tarball: {EVIL}/left.tgz}}"),
+        *alter(PNPM, ("sha512-a=}", f"sha512-x=, tarball: {EVIL}/left.tgz}}")),
         {"hash-changed error", "other-host error mirror.evil.example", "other-source error url"},
     ),
     ("go.sum", GO, GO.replace("h1:aa", "h1:xx"), {"hash-changed error"}),
     ("go.sum", GO, GO.replace("h1:bb", "h1:xx"), {"hash-changed error"}),
-    ("poetry.lock", POETRY, POETRY.replace(":aa", ":xx").replace(":bb", ":yy"), {"hash-changed error"}),
+    (*alter(POETRY, (":aa", ":xx"), (":bb", ":yy")), {"hash-changed error"}),
     (
-        "poetry.lock",
-        POETRY,
-        POETRY.replace("files = [", 'source = {type = "url", url = "http://evil.example/left.whl"}\nfiles = ['),
+        *alter(POETRY, ("files = [", 'source = {type = "url", url = "http://evil.example/left.whl"}\nfiles = [')),
         {"no-encryption error evil.example", "other-source error url"},
     ),
     (
-        "uv.lock",
-        UV,
-        UV.replace("files.example", "evil.example").replace(":aa", ":xx").replace(":bb", ":yy"),
+        *alter(UV, ("files.example", "evil.example"), (":aa", ":xx"), (":bb", ":yy")),
         {"hash-changed error", "other-host error evil.example"},
     ),
-    ("Pipfile.lock", PIPFILE, PIPFILE.replace("https://index", "http://index"), {"no-encryption error index.example"}),
+    (*alter(PIPFILE, ("https://index", "http://index")), {"no-encryption error index.example"}),
     (
-        "composer.lock",
-        COMPOSER,
-        COMPOSER.replace('"aa"', '"xx"').replace("code.example", "evil.example"),
+        *alter(COMPOSER, ('"aa"', '"xx"'), ("code.example", "evil.example")),
         {"hash-changed error", "other-host error evil.example"},
     ),
-    ("Gemfile.lock", GEMFILE, GEMFILE.replace("=aa", "=xx"), {"hash-changed error"}),
-    ("packages.lock.json", NUGET, NUGET.replace("aa==", "xx=="), {"hash-changed error"}),
+    (*alter(GEMFILE, ("=aa", "=xx")), {"hash-changed error"}),
+    (*alter(NUGET, ("aa==", "xx==")), {"hash-changed error"}),
     (
         "requirements.txt",
         REQUIREMENTS,
@@ -217,76 +175,54 @@ ARCHIVE = f"__archiveUrl={quote(EVIL, safe='')}%2Fleft-1.0.0.tgz"
 SUSPICIOUS.extend(
     [
         # Another package of the same registry under this name.
+        (*install(npm_package("1.0.1", value="x") | {"resolved": FOREIGN_NPM}), {"other-source warning url"}),
         (
-            "package-lock.json",
-            NPM,
-            npm(left=npm_package("1.0.1", value="x") | {"resolved": FOREIGN_NPM}, right=npm_package(value="r")),
-            {"other-source warning url"},
-        ),
-        (
-            "package-lock.json",
-            NPM,
-            npm(left=npm_package() | {"resolved": FOREIGN_NPM, "integrity": "sha1-x"}, right=npm_package(value="r")),
+            *install(npm_package() | {"resolved": FOREIGN_NPM, "integrity": "sha1-x"}),
             {"hash-changed error", "other-source error url"},
         ),
-        ("package-lock.json", NPM, NPM.replace("sha512-a=", "sha1-x"), {"hash-changed error"}),
-        ("package-lock.json", NPM, NPM.replace("sha512-a=", "sha512-a= sha512-x="), {"hash-changed error"}),
+        (*alter(NPM, ("sha512-a=", "sha1-x")), {"hash-changed error"}),
+        (*alter(NPM, ("sha512-a=", "sha512-a= sha512-x=")), {"hash-changed error"}),
         (
-            "yarn.lock",
-            YARN,
-            YARN.replace("@a/left/-/left-1.0.0.tgz", "evil/-/evil-9.0.0.tgz")
-            .replace('version "1.0.0"', 'version "1.0.1"')
-            .replace("a" * 40, "b" * 40)
-            .replace("sha512-a", "sha512-x"),
+            *alter(
+                YARN,
+                ("@a/left/-/left-1.0.0.tgz", "evil/-/evil-9.0.0.tgz"),
+                ('version "1.0.0"', 'version "1.0.1"'),
+                ("a" * 40, "b" * 40),
+                ("sha512-a", "sha512-x"),
+            ),
             {"other-source warning url"},
         ),
         (
-            "yarn.lock",
-            BERRY,
-            BERRY.replace('"left@npm:1.0.0"', f'"left@npm:1.0.0::{ARCHIVE}"').replace("10c0/aa", "10c0/xx"),
+            *alter(BERRY, ('"left@npm:1.0.0"', f'"left@npm:1.0.0::{ARCHIVE}"'), ("10c0/aa", "10c0/xx")),
             {"hash-changed error", "other-host error mirror.evil.example"},
         ),
         (
-            "pnpm-lock.yaml",
-            PNPM,
-            PNPM.replace("left@1.0.0", "left@1.0.1").replace(
-                "sha512-a=}", f"sha512-x=, tarball: {EVIL}/left-1.0.1.tgz}}"
+            *alter(PNPM, ("left@1.0.0", "left@1.0.1"), ("sha512-a=}", f"sha512-x=, tarball: {EVIL}/left-1.0.1.tgz}}")),
+            {"other-host warning mirror.evil.example"},
+        ),
+        (
+            *alter(
+                POETRY,
+                ("1.0.0", "1.0.1"),
+                ("files = [", f'source = {{type = "legacy", url = "{EVIL}/simple", reference = "x"}}\nfiles = ['),
+                (":aa", ":xx"),
+                (":bb", ":yy"),
             ),
             {"other-host warning mirror.evil.example"},
         ),
         (
-            "poetry.lock",
-            POETRY,
-            POETRY.replace("1.0.0", "1.0.1")
-            .replace("files = [", f'source = {{type = "legacy", url = "{EVIL}/simple", reference = "x"}}\nfiles = [')
-            .replace(":aa", ":xx")
-            .replace(":bb", ":yy"),
-            {"other-host warning mirror.evil.example"},
-        ),
-        (
-            "uv.lock",
-            UV,
-            UV.replace('version = "1.0.0"', 'version = "1.0.1"')
-            .replace("left-1.0.0", "evil-9.0.0")
-            .replace(":aa", ":xx"),
+            *alter(UV, ('version = "1.0.0"', 'version = "1.0.1"'), ("left-1.0.0", "evil-9.0.0"), (":aa", ":xx")),
             {"other-source warning url"},
         ),
         (
-            "Cargo.lock",
-            CARGO,
-            CARGO.replace("example/crates", "example/evil").replace('"1.0.0"', '"1.0.1"').replace('"aa"', '"xx"'),
+            *alter(CARGO, ("example/crates", "example/evil"), ('"1.0.0"', '"1.0.1"'), ('"aa"', '"xx"')),
             {"other-host warning index.example/evil"},
         ),
+        (*alter(COMPOSER, ("/a/left/zip", "/evil/left/zip")), {"other-host error code.example/evil/left/zip/"}),
         (
-            "composer.lock",
-            COMPOSER,
-            COMPOSER.replace("/a/left/zip", "/evil/left/zip"),
-            {"other-host error code.example/evil/left/zip/"},
-        ),
-        (
-            "Pipfile.lock",
-            PIPFILE,
-            PIPFILE.replace('"verify_ssl": true\n', f'"verify_ssl": true\n}}, {{"name": "x", "url": "{EVIL}/simple"\n'),
+            *alter(
+                PIPFILE, ('"verify_ssl": true\n', f'"verify_ssl": true\n}}, {{"name": "x", "url": "{EVIL}/simple"\n')
+            ),
             {"other-index warning mirror.evil.example"},
         ),
         (
@@ -431,22 +367,18 @@ HONEST = [
     ),
     ("pip.conf", f"[global]\nindex-url = {REGISTRY}/simple\n", f"[install]\nindex_url: {REGISTRY}/simple\n"),
     # A move to another registry, where every hash stays: whatever serves it serves the same.
-    ("package-lock.json", NPM, NPM.replace(REGISTRY, "https://mirror.example")),
-    ("yarn.lock", YARN, YARN.replace(REGISTRY, "https://mirror.example")),
-    ("uv.lock", UV, UV.replace("files.example", "mirror.example")),
+    alter(NPM, (REGISTRY, "https://mirror.example")),
+    alter(YARN, (REGISTRY, "https://mirror.example")),
+    alter(UV, ("files.example", "mirror.example")),
     # More files of a version were published, or fewer are listed.
-    (
-        "poetry.lock",
-        POETRY,
-        POETRY.replace('hash = "sha256:aa"},', 'hash = "sha256:aa"},\n    {file = "b.whl", hash = "sha256:ee"},'),
-    ),
-    ("uv.lock", UV, UV.replace("py3-none-any.whl", "cp312-abi3-linux.whl").replace("sha256:bb", "sha256:ee")),
+    alter(POETRY, ('hash = "sha256:aa"},', 'hash = "sha256:aa"},\n    {file = "b.whl", hash = "sha256:ee"},')),
+    alter(UV, ("py3-none-any.whl", "cp312-abi3-linux.whl"), ("sha256:bb", "sha256:ee")),
     # A stronger algorithm, and the cache's own.
     ("package-lock.json", NPM.replace("sha512-a=", "sha1-q="), NPM),
-    ("yarn.lock", BERRY, BERRY.replace("10c0", "11")),
+    alter(BERRY, ("10c0", "11")),
     ("package-lock.json", NPM.replace("sha512-a=", "sha1-q=").replace("https:", "http:"), NPM),
     # A script that was there, only not noted.
-    ("package-lock.json", NPM, npm(left=npm_package(hasInstallScript=True), right=npm_package(value="r"))),
+    install(npm_package(hasInstallScript=True)),
     ("package-lock.json", NPM, "{"),
     ("package-lock.json", None, NPM),
     ("package-lock.json", NPM, NPM + "\n"),

@@ -8,30 +8,19 @@ from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.checks.inputs import MOST_TAKEN_IN
 from agents.review.checks.results import PER_FILE, PER_REVIEW, PER_TOOL, limit_findings
 from agents.toolbox import Toolbox
-from domain.review.findings import Category, Finding, Layer, RawFinding, Severity
+from domain.review.findings import Finding, Layer, RawFinding, Severity
 from domain.review.review import Decision, LayerReport, Risk, RiskLevel
 from safety.review_decision import decide
 from tests.unit.checks.checking import check_files
+from tests.unit.checks.findings import build_finding
 
 LOW = Risk(score=0, level=RiskLevel.low, parts=())
 
 
 def some(number: int, tool: str = "ruff", path: str = "a.py", severity: Severity = Severity.error) -> list[Finding]:
-    return [
-        Finding(
-            rule=f"{tool}/x",
-            category=Category.correctness,
-            severity=severity,
-            confidence=1,
-            path=path,
-            line=line,
-            message="x",
-            layer=Layer.security if tool == "zizmor" else Layer.static,
-            fingerprint=f"{tool}{path}{line}",
-            trail="",
-        )
-        for line in range(1, number + 1)
-    ]
+    layer = Layer.security if tool == "zizmor" else Layer.static
+    about = {"rule": f"{tool}/x", "path": path, "severity": severity, "layer": layer}
+    return [build_finding(line=line, fingerprint=f"{tool}{path}{line}", **about) for line in range(1, number + 1)]
 
 
 def test_few_are_all_kept() -> None:

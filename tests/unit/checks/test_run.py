@@ -65,10 +65,66 @@ async def test_errors_ask_for_changes(toolbox: Toolbox) -> None:
     assert "undefined" in rules["ruff/F821"].message
 
 
-async def test_no_taste_unasked(toolbox: Toolbox) -> None:
-    tasteless = "import os, sys\nl = 1\nif l == True: print(f'x' , os,sys)\n" + "x = 1;" + "# " + "y" * 200 + "\n"
-    tasteless += "try:\n    pass\nexcept:\n    raise\nassert l\nimport random\nrandom.random()\n"
-    assert await find_by_rule(toolbox, {"a.py": (None, tasteless)}) == {}
+_TASTELESS = (
+    "import os, sys\nl = 1\nif l == True: print(f'x' , os,sys)\n" + "x = 1;" + "# " + "y" * 200 + "\n"
+    "try:\n    pass\nexcept:\n    raise\nassert l\nimport random\nrandom.random()\n"
+)
+_RAISES = "import sys\n\n\ndef again(error):\n    if error is sys.exc_info()[1]:\n        raise\n    raise error\n"
+_LOADS = "import yaml\n\n\ndef test_x():\n    assert yaml.load(open('/tmp/x')) == 1\n"
+_TYPED = "def test_type() -> None:\n    reveal_type(1)  # R: int\n"
+_OTHER_PYTHON = """try:
+    from itertools import izip, ifilter
+    xrange = xrange
+except ImportError:
+    from functools import reduce
+
+    izip = zip
+"""
+_CATCHES = "def read(text):\n    try:\n        return unicode(text)\n    except {}:\n        return None\n"
+_ASKS = (
+    "def is_here():\n    try:\n        {}\n    except NameError:\n        return False\n"
+    "    shell = get_ipython().__class__\n    return shell is not None\n"
+)
+_LOSES = "def read(a):\n    {}\n    return a\n"
+_UNPARSED = "import os\n\ntry:\n    f()\nexcept A, e:\n    pass\nexcept B, e:\n    pass\nelse g\n"
+_EMBEDDED = "from IPython.terminal.embed import InteractiveShellEmbed\n\nshell = InteractiveShellEmbed()\n"
+SAID_OF_PYTHON: dict[str, tuple[str, str, set[str]]] = {  # path, text, rules
+    "taste that nobody asked for": ("a.py", _TASTELESS, set()),
+    "a bare raise may be for the handler that calls": ("a.py", _RAISES, set()),
+    "tests may do what programs should not": ("tests/test_x.py", _LOADS, set()),
+    "programs may not": ("x.py", _LOADS, {"ruff/S108", "ruff/S506"}),
+    "a test of types has the names of type checkers": ("tests/test_types.py", _TYPED, set()),
+    "other code has not": ("types.py", _TYPED, {"ruff/F821"}),
+    "a name that another python lacks": ("a.py", _OTHER_PYTHON, set()),
+    "a name that no python has": (
+        "a.py",
+        "try:\n    print(xrang)\nexcept ImportError:\n    print(izi)\n",
+        {"ruff/F821"},
+    ),
+    "a name of python 2 where that is written": ("a.py", _CATCHES.format("ValueError, error"), set()),
+    "a name of python 2 elsewhere": ("a.py", _CATCHES.format("ValueError"), {"ruff/F821"}),
+    "a name is used behind a line that asks for it": ("a.py", _ASKS.format("get_ipython  # type: ignore"), set()),
+    "or that calls it": ("a.py", _ASKS.format("shell = get_ipython()"), set()),
+    "but not behind any other": ("a.py", _ASKS.format("pass"), {"ruff/F821"}),
+    "a shell of ipython need not be started": ("a.py", _EMBEDDED, set()),
+    "a debugger starts": ("a.py", "breakpoint()\n", {"ruff/T100"}),
+    "reading an attribute may do something": ("a.py", _LOSES.format("a.b.c"), set()),
+    "also of what a call gives": ("a.py", _LOSES.format("a.get(1).b  # made"), set()),
+    "reading a name does nothing": ("a.py", _LOSES.format("a"), {"ruff/B018"}),
+    "rules are silent about a file that does not parse": ("a.py", _UNPARSED, {"ruff/invalid-syntax"}),
+}
+
+
+@pytest.mark.parametrize("told", SAID_OF_PYTHON)
+async def test_which_rules_speak_of_new_python(toolbox: Toolbox, told: str) -> None:
+    path, text, rules = SAID_OF_PYTHON[told]
+    assert set(await find_by_rule(toolbox, {path: (None, text)})) == rules
+
+
+async def test_a_base_that_could_not_be_parsed_excuses_the_rest_of_the_file(toolbox: Toolbox) -> None:
+    old = "import os\nimport re\n\n\ndef f(:\n    pass\n"
+    new = "import os\nimport re\n\n\ndef f():\n    return missing\n"
+    assert set(await find_by_rule(toolbox, {"a.py": (old, new)})) == {"ruff/F821"}
 
 
 async def test_what_another_linter_was_told_is_not_said_again(toolbox: Toolbox) -> None:
@@ -78,17 +134,6 @@ async def test_what_another_linter_was_told_is_not_said_again(toolbox: Toolbox) 
     assert await find_by_rule(toolbox, told, origin=CodeOrigin.member) == {}
     silenced = "def f():\n    return missing  # pylint: disable=undefined-variable\n"
     assert "ruff/F821" in await find_by_rule(toolbox, {"a.py": (None, silenced)}, origin=CodeOrigin.member)
-
-
-async def test_a_bare_raise_may_be_for_the_handler_that_calls(toolbox: Toolbox) -> None:
-    text = "import sys\n\n\ndef again(error):\n    if error is sys.exc_info()[1]:\n        raise\n    raise error\n"
-    assert await find_by_rule(toolbox, {"a.py": (None, text)}) == {}
-
-
-async def test_tests_may_do_what_programs_should_not(toolbox: Toolbox) -> None:
-    text = "import yaml\n\n\ndef test_x():\n    assert yaml.load(open('/tmp/x')) == 1\n"
-    assert await find_by_rule(toolbox, {"tests/test_x.py": (None, text)}) == {}
-    assert "ruff/S506" in await find_by_rule(toolbox, {"x.py": (None, text)})
 
 
 SHELL = "import subprocess\nimport sys\n\n"
@@ -226,12 +271,6 @@ async def test_a_file_that_could_not_be_parsed_before_either_is_named(
     assert [(each.path, each.reason) for each in result.not_read] == [(path, f"{tool} cannot parse it")]
 
 
-async def test_a_base_that_could_not_be_parsed_excuses_the_rest_of_the_file(toolbox: Toolbox) -> None:
-    old = "import os\nimport re\n\n\ndef f(:\n    pass\n"
-    new = "import os\nimport re\n\n\ndef f():\n    return missing\n"
-    assert set(await find_by_rule(toolbox, {"a.py": (old, new)})) == {"ruff/F821"}
-
-
 CONFIGURED = {
     "pyproject.toml": b"""
 [tool.ruff]
@@ -245,48 +284,6 @@ ignore = ["F841"]
 convention = "google"
 """
 }
-
-
-async def test_a_name_that_another_python_lacks_is_expected_to_be_missing(toolbox: Toolbox) -> None:
-    expected = """try:
-    from itertools import izip, ifilter
-    xrange = xrange
-except ImportError:
-    from functools import reduce
-
-    izip = zip
-"""
-    missing = """try:
-    print(xrang)
-except ImportError:
-    print(izi)
-"""
-    assert set(await find_by_rule(toolbox, {"a.py": (None, expected)})) == set()
-    assert set(await find_by_rule(toolbox, {"a.py": (None, missing)})) == {"ruff/F821"}
-
-
-async def test_a_test_of_types_has_the_names_of_type_checkers(toolbox: Toolbox) -> None:
-    text = "def test_type() -> None:\n    reveal_type(1)  # R: int\n"
-    assert await find_by_rule(toolbox, {"tests/test_types.py": (None, text)}) == {}
-    assert set(await find_by_rule(toolbox, {"types.py": (None, text)})) == {"ruff/F821"}
-
-
-@pytest.mark.parametrize(("caught", "rules"), [("ValueError, error", set[str]()), ("ValueError", {"ruff/F821"})])
-async def test_a_name_of_python_2_is_there_where_that_is_written(
-    toolbox: Toolbox, caught: str, rules: set[str]
-) -> None:
-    text = f"def read(text):\n    try:\n        return unicode(text)\n    except {caught}:\n        return None\n"
-    assert set(await find_by_rule(toolbox, {"a.py": (None, text)})) == rules
-
-
-@pytest.mark.parametrize(
-    ("asked", "rules"),
-    [("get_ipython  # type: ignore", set[str]()), ("shell = get_ipython()", set[str]()), ("pass", {"ruff/F821"})],
-)
-async def test_a_name_that_the_file_asks_for_is_used_behind_it(toolbox: Toolbox, asked: str, rules: set[str]) -> None:
-    text = f"def is_here():\n    try:\n        {asked}\n    except NameError:\n        return False\n"
-    text += "    shell = get_ipython().__class__\n    return shell is not None\n"
-    assert set(await find_by_rule(toolbox, {"a.py": (None, text)})) == rules
 
 
 MEANT = {  # what merged changes of others had
@@ -341,27 +338,6 @@ async def test_what_only_python_2_has_is_said_so(toolbox: Toolbox, line: str, ru
     assert "Python 3" in found[rule].message
     assert found[rule].severity is Severity.warning
     assert (await find_by_rule(toolbox, files, project=named))[rule].severity is Severity.error
-
-
-async def test_rules_are_silent_about_a_file_that_does_not_parse(toolbox: Toolbox) -> None:
-    text = "import os\n\ntry:\n    f()\nexcept A, e:\n    pass\nexcept B, e:\n    pass\nelse g\n"
-    assert set(await find_by_rule(toolbox, {"a.py": (None, text)})) == {"ruff/invalid-syntax"}
-
-
-EMBEDDED = "from IPython.terminal.embed import InteractiveShellEmbed\n\nshell = InteractiveShellEmbed()\n"
-
-
-@pytest.mark.parametrize(("text", "rules"), [(EMBEDDED, set[str]()), ("breakpoint()\n", {"ruff/T100"})])
-async def test_a_shell_of_ipython_need_not_be_started(toolbox: Toolbox, text: str, rules: set[str]) -> None:
-    assert set(await find_by_rule(toolbox, {"a.py": (None, text)})) == rules
-
-
-@pytest.mark.parametrize(
-    ("lost", "rules"), [("a.b.c", set[str]()), ("a.get(1).b  # made", set[str]()), ("a", {"ruff/B018"})]
-)
-async def test_reading_an_attribute_may_do_something(toolbox: Toolbox, lost: str, rules: set[str]) -> None:
-    text = f"def read(a):\n    {lost}\n    return a\n"
-    assert set(await find_by_rule(toolbox, {"a.py": (None, text)})) == rules
 
 
 async def test_rules_the_team_chose(toolbox: Toolbox) -> None:
@@ -432,8 +408,12 @@ jobs:
 """
 
 
+async def find_in_workflow(toolbox: Toolbox, workflow: str, before: str | None = None) -> dict[str, Finding]:
+    return await find_by_rule(toolbox, {".github/workflows/a.yml": (before, workflow)})
+
+
 async def test_workflows(toolbox: Toolbox) -> None:
-    rules = await find_by_rule(toolbox, {".github/workflows/a.yml": (None, WORKFLOW)})
+    rules = await find_in_workflow(toolbox, WORKFLOW)
     assert set(rules) == {"zizmor/template-injection", "zizmor/dangerous-triggers", "zizmor/unpinned-uses"}
     assert rules["zizmor/template-injection"].severity is Severity.error
     assert rules["zizmor/template-injection"].line == 10
@@ -447,7 +427,7 @@ async def test_a_value_of_a_matrix_is_a_danger_where_strangers_start_the_workflo
     matrix = "    strategy:\n      matrix:\n        v: ${{ fromJson(needs.b.outputs.v) }}\n    steps:\n"
     workflow = WORKFLOW.replace("pull_request_target", trigger).replace("    steps:\n", matrix)
     workflow = workflow.replace("github.event.pull_request.title", "matrix.v")
-    rules = await find_by_rule(toolbox, {".github/workflows/a.yml": (None, workflow)})
+    rules = await find_in_workflow(toolbox, workflow)
     assert ("zizmor/template-injection" in rules) is (trigger == "pull_request_target")
 
 
@@ -464,46 +444,38 @@ jobs:
 """
 
 
-@pytest.mark.parametrize(
-    ("workflow", "line"),
-    [
-        (OWN_JOB.replace("permissions: {}", "permissions: write-all"), 3),
-        (OWN_JOB.replace("permissions: {}", "permissions: write-all") + TWO_JOBS, 3),
-        (OWN_JOB.replace("    steps", "    permissions: write-all\n    steps"), 7),
-        (WORKFLOW.replace("permissions: {}", "permissions: write-all"), 3),
-        (WORKFLOW.replace("permissions: {}\n", ""), 4),
-        (WORKFLOW.replace("permissions: {}\n", "").replace("pull_request_target", "issue_comment"), 4),
-    ],
-)
-async def test_a_workflow_with_every_right_or_with_usual_ones_for_strangers_is_warned_of(
-    toolbox: Toolbox, workflow: str, line: int
-) -> None:
-    found = (await find_by_rule(toolbox, {".github/workflows/a.yml": (None, workflow)}))[RIGHTS]
-    assert (found.severity, found.line) == (Severity.warning, line)
-    assert found.message.endswith("Name the permissions each job needs in a `permissions:` block.")
+_EVERY = ("permissions: {}", "permissions: write-all")
+_USUAL = ("permissions: {}\n", "")
 
 
 @pytest.mark.parametrize(
-    ("workflow", "severity"),
+    ("workflow", "found"),
     [
         (OWN_JOB, None),
         (OWN_JOB.replace("permissions: {}", "permissions: read-all"), None),
         (OWN_JOB.replace("permissions: {}", "permissions:\n  contents: write"), None),
-        (OWN_JOB.replace("permissions: {}\n", ""), Severity.info),
+        (OWN_JOB.replace(*_USUAL), (Severity.info, 4)),
+        (OWN_JOB.replace(*_EVERY), (Severity.warning, 3)),
+        (OWN_JOB.replace(*_EVERY) + TWO_JOBS, (Severity.warning, 3)),
+        (OWN_JOB.replace("    steps", "    permissions: write-all\n    steps"), (Severity.warning, 7)),
+        (WORKFLOW.replace(*_EVERY), (Severity.warning, 3)),
+        (WORKFLOW.replace(*_USUAL), (Severity.warning, 4)),
+        (WORKFLOW.replace(*_USUAL).replace("pull_request_target", "issue_comment"), (Severity.warning, 4)),
     ],
 )
-async def test_other_rights_of_a_workflow_are_a_remark_at_most(
-    toolbox: Toolbox, workflow: str, severity: Severity | None
+async def test_every_right_or_usual_ones_for_strangers_are_warned_of_and_others_a_remark_at_most(
+    toolbox: Toolbox, workflow: str, found: tuple[Severity, int] | None
 ) -> None:
-    found = (await find_by_rule(toolbox, {".github/workflows/a.yml": (None, workflow)})).get(RIGHTS)
-    assert (found and found.severity) is severity
+    told = (await find_in_workflow(toolbox, workflow)).get(RIGHTS)
+    assert (told and (told.severity, told.line)) == found
+    if told and told.severity is Severity.warning:
+        assert told.message.endswith("Name the permissions each job needs in a `permissions:` block.")
 
 
 async def test_permissions_that_are_taken_away_are_missed(toolbox: Toolbox) -> None:
     """No changed line holds what is said of the job."""
     after = WORKFLOW.replace("permissions: {}\n", "")
-    result = await check_files(toolbox, {".github/workflows/a.yml": (WORKFLOW, after)})
-    assert {each.rule for each in result.findings} == {RIGHTS}
+    assert set(await find_in_workflow(toolbox, after, WORKFLOW)) == {RIGHTS}
 
 
 CHECKOUT = """\
@@ -537,7 +509,7 @@ async def test_who_runs_the_code_of_strangers_with_secrets_is_stopped(
     toolbox: Toolbox, steps: str, severity: Severity
 ) -> None:
     workflow = WORKFLOW.partition("      - uses")[0] + steps
-    rules = await find_by_rule(toolbox, {".github/workflows/a.yml": (None, workflow)})
+    rules = await find_in_workflow(toolbox, workflow)
     assert rules["zizmor/dangerous-triggers"].severity is severity
     assert rules["zizmor/dangerous-triggers"].message.startswith("It checks out") == (severity is Severity.error)
 
@@ -600,17 +572,12 @@ async def test_what_strangers_write_is_graver_in_a_script(
     toolbox: Toolbox, expression: str, severity: Severity
 ) -> None:
     workflow = WORKFLOW.replace("github.event.pull_request.title", expression)
-    rules = await find_by_rule(toolbox, {".github/workflows/a.yml": (None, workflow)})
+    rules = await find_in_workflow(toolbox, workflow)
     assert rules["zizmor/template-injection"].severity is severity
 
 
 async def test_workflow_findings_that_were_there_before(toolbox: Toolbox) -> None:
-    assert (
-        await find_by_rule(
-            toolbox, {".github/workflows/a.yml": (WORKFLOW, WORKFLOW.replace("name: x", "# y\nname: x"))}
-        )
-        == {}
-    )
+    assert await find_in_workflow(toolbox, WORKFLOW.replace("name: x", "# y\nname: x"), WORKFLOW) == {}
     assert await find_by_rule(toolbox, {"docs/a.yml": (None, WORKFLOW)}) == {}
 
 
@@ -743,6 +710,11 @@ async def test_content_that_is_not_text(toolbox: Toolbox) -> None:
     }
 
 
+def _say(said: str, options: str = "", paths: tuple[str, ...] = ("**/*.js",)) -> Linter:
+    """A configured linter that prints something."""
+    return Linter(name="js", run=f"sh -c {shlex.quote(f'echo {shlex.quote(said)}')}{options}", paths=paths)
+
+
 async def test_a_configured_linter(toolbox: Toolbox) -> None:
     linter = Linter(name="grep-todo", run=_todo(), paths=("**/*.txt",))
     files: Versions = {"a.txt": ("TODO old\n", "TODO old\nTODO new\n"), "b.md": (None, "TODO\n")}
@@ -771,7 +743,7 @@ async def test_a_configured_linter(toolbox: Toolbox) -> None:
 async def test_t_r13_a_configured_linter_reads_what_its_paths_name_and_obeys_no_change(
     toolbox: Toolbox, paths: tuple[str, ...], brought: tuple[str, ...], read: set[str]
 ) -> None:
-    linter = Linter(name="js", run=f"sh -c {shlex.quote(f'echo {shlex.quote(sarif())}')} -c rules.js", paths=paths)
+    linter = _say(sarif(), " -c rules.js", paths)
     files: Versions = dict.fromkeys(("web/a.js", "main.go", *brought), (None, "x\n"))
     result = await check_files(toolbox, files, linters=(linter,))
     assert {path for path, by in result.read_by.items() if "js" in by} == read
@@ -789,8 +761,7 @@ async def test_t_r13_a_configured_linter_reads_what_its_paths_name_and_obeys_no_
 async def test_t_r13_a_linter_that_could_not_parse_a_file_did_not_read_it(
     toolbox: Toolbox, invocation: dict[str, object], is_read: bool
 ) -> None:
-    said = json.dumps({"runs": [{"invocations": [invocation], "results": []}]})
-    linter = Linter(name="js", run=f"sh -c {shlex.quote(f'echo {shlex.quote(said)}')}", paths=("**/*.js",))
+    linter = _say(json.dumps({"runs": [{"invocations": [invocation], "results": []}]}))
     result = await check_files(toolbox, {"a.js": (None, "function (\n")}, linters=(linter,))
     assert ("a.js" in result.read_by) is is_read
     assert ("could not do all of its work" in (result.layers[0].note or "")) is not is_read
@@ -799,8 +770,7 @@ async def test_t_r13_a_linter_that_could_not_parse_a_file_did_not_read_it(
 async def test_t_r13_a_file_that_its_configuration_leaves_out_is_not_read(toolbox: Toolbox) -> None:
     place = {"physicalLocation": {"artifactLocation": {"uri": "./out/b%2Ejs"}}}
     told = {"toolConfigurationNotifications": [{"level": "warning", "locations": [place]}, {"level": "note"}]}
-    said = json.dumps({"runs": [{"invocations": [told], "results": []}]})
-    linter = Linter(name="js", run=f"sh -c {shlex.quote(f'echo {shlex.quote(said)}')}", paths=("**/*.js",))
+    linter = _say(json.dumps({"runs": [{"invocations": [told], "results": []}]}))
     result = await check_files(toolbox, dict.fromkeys(("a.js", "out/b.js"), (None, "x\n")), linters=(linter,))
     assert {path for path, by in result.read_by.items() if "js" in by} == {"a.js"}
 

@@ -4,26 +4,23 @@ import pytest
 
 from agents.review.checks.fingerprints import merge_findings
 from agents.toolbox import Toolbox
-from domain.review.findings import Category, Finding, Fix, Layer, Severity
+from domain.review.findings import Finding, Fix
 from tests.unit.checks.checking import check_files
+from tests.unit.checks.findings import build_finding
 
 ADVICE = "Remove the import, or use it; if it is there for others to import, list it in `__all__`."
 
 
 def finding(message: str, replacement: str | None, *, rule: str = "t/1", lines: tuple[int, int] = (1, 1)) -> Finding:
-    return Finding(
+    start, end = lines
+    return build_finding(
         rule=rule,
-        category=Category.style,
-        severity=Severity.warning,
-        confidence=1,
         path="a",
-        line=lines[0],
-        end_line=lines[1],
+        line=start,
+        end_line=end,
         message=message,
-        fix=None if replacement is None else Fix(start_line=lines[0], end_line=lines[1], replacement=replacement),
-        layer=Layer.static,
+        fix=None if replacement is None else Fix(start_line=start, end_line=end, replacement=replacement),
         fingerprint=f"print of {message}",
-        trail=f"trail of {message}",
     )
 
 

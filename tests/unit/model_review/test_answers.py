@@ -18,6 +18,7 @@ from domain.review.findings import Category, Harm, Layer, MetBy, RawFinding, Sev
 from domain.review.reading import Effort
 from tests.purses import OpenPurse
 from tests.unit.checks.building import change_of
+from tests.unit.checks.findings import build_raw_finding
 
 BASE = "\n".join(f"old_{n} = {n}" for n in range(1, 61)) + "\n"
 NEW = [
@@ -60,22 +61,8 @@ def parse_findings(
     return extract_findings(ModelAnswer(key="k", value=value), question, CHANGE, VERSIONS, known)
 
 
-def build_known(
-    line: int,
-    category: Category = Category.correctness,
-    layer: Layer = Layer.static,
-    severity: Severity = Severity.error,
-) -> RawFinding:
-    return RawFinding(
-        rule="ruff/X1",
-        category=category,
-        severity=severity,
-        confidence=1,
-        path="shop/till.py",
-        line=line,
-        message="m",
-        layer=layer,
-    )
+def build_known(line: int, **differs: object) -> RawFinding:
+    return build_raw_finding(path="shop/till.py", line=line, **differs)
 
 
 def test_a_claim_becomes_a_finding():
@@ -223,7 +210,7 @@ def test_an_answer_says_the_same_once_and_what_stands_beside_it_as_well(other: d
         (build_known(DIVISION), 0),
         (build_known(DIVISION, severity=Severity.warning), 1),  # a tool knows a pattern, and not who meets it
         (build_known(DIVISION + 1), 1),
-        (build_known(DIVISION, Category.security), 1),
+        (build_known(DIVISION, category=Category.security), 1),
         (build_known(DIVISION + 2, layer=Layer.model), 0),
         (build_known(DIVISION + 3, layer=Layer.model), 1),
     ],

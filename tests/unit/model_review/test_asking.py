@@ -1,9 +1,10 @@
 """One question to a model over HTTP: what is sent, what comes back, what it costs."""
 
 import asyncio
+import dataclasses
 import json
 from collections.abc import AsyncGenerator
-from dataclasses import replace
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -18,6 +19,7 @@ from domain.money import CallOutcome, Usage
 from tests.provider import (
     KEY,
     Provider,
+    Reply,
     answer_error,
     answer_late,
     answer_text,
@@ -45,6 +47,20 @@ async def provider() -> AsyncGenerator[tuple[Provider, LanguageModel]]:
         yield there, anthropic(address)
 
 
+async def answer(
+    provider: tuple[Provider, LanguageModel],
+    *replies: Reply,
+    purse: OpenPurse | None = None,
+    policy: RetryPolicy | None = None,
+    **differs: Any,
+) -> ModelAnswer:
+    """The answer to the question, asked of a model that may differ, whose provider replies so."""
+    there, model = provider
+    there.replies = [*replies]
+    asked = dataclasses.replace(model, **differs)
+    return await ask(QUESTION, Colours, asked, purse or OpenPurse(), policy or impatient())
+
+
 def impatient(attempts: int = RetryPolicy.attempts, seconds: float | None = None) -> RetryPolicy:
     slept: list[float] = []
 
@@ -55,29 +71,21 @@ def impatient(attempts: int = RetryPolicy.attempts, seconds: float | None = None
 
 
 async def test_an_answer_holds_the_value_the_tokens_and_the_cost(provider: tuple[Provider, LanguageModel]):
-    there, model = provider
-    there.replies = [report_value({"title": "t", "colours": ["red"]})]
     purse = OpenPurse()
-
-    answer = await ask(QUESTION, Colours, model, purse)
-
-    assert answer.value == {"title": "t", "colours": ["red"]}
-    assert answer.problem is None
-    assert answer.usage == Usage(input_tokens=1050, output_tokens=60, cache_read_tokens=100, cache_write_tokens=50)
+    found = await answer(provider, report_value({"title": "t", "colours": ["red"]}), purse=purse)
+    assert found.value == {"title": "t", "colours": ["red"]}
+    assert found.problem is None
+    assert found.usage == Usage(input_tokens=1050, output_tokens=60, cache_read_tokens=100, cache_write_tokens=50)
     # 900 at 1 USD, 100 at 0.1, 50 at 1.25 and 60 at 5 USD per million, rounded up
-    assert (answer.cost, purse.charged) == (1273, 1273)
+    assert (found.cost, purse.charged) == (1273, 1273)
     assert purse.reserved[0] > 20_000  # 4000 tokens of output alone
-    assert ModelAnswer.model_validate_json(answer.model_dump_json()) == answer
-    assert json.loads(answer.model_dump_json())["calls"][0]["seconds"] > 0
+    assert ModelAnswer.model_validate_json(found.model_dump_json()) == found
+    assert json.loads(found.model_dump_json())["calls"][0]["seconds"] > 0
 
 
 async def test_the_stable_part_goes_first_and_may_be_cached(provider: tuple[Provider, LanguageModel]):
-    there, model = provider
-    there.replies = [report_value({"title": "t"})]
-
-    await ask(QUESTION, Colours, model, OpenPurse())
-
-    (sent,) = there.asked
+    await answer(provider, report_value({"title": "t"}))
+    (sent,) = provider[0].asked
     (system,) = sent["system"]
     assert (system["text"], system["cache_control"]["type"]) == ("Find defects.", "ephemeral")
     assert sent["messages"] == [{"role": "user", "content": [{"text": "BEGIN\n1+x\nEND", "type": "text"}]}]
@@ -87,7 +95,7 @@ async def test_the_stable_part_goes_first_and_may_be_cached(provider: tuple[Prov
     assert set(tool["input_schema"]["properties"]) == {"title", "colours"}
     assert "title" not in tool["input_schema"]
     assert sent["max_tokens"] == 4000
-    assert any(KEY in value for value in there.headers[0].values())
+    assert any(KEY in value for value in provider[0].headers[0].values())
 
 
 async def test_the_reservation_covers_what_is_sent(provider: tuple[Provider, LanguageModel]):
@@ -103,56 +111,39 @@ async def test_the_reservation_covers_what_is_sent(provider: tuple[Provider, Lan
 
 
 async def test_no_money_no_call(provider: tuple[Provider, LanguageModel]):
-    there, model = provider
-    there.replies = [report_value({"title": "t"})]
-
-    answer = await ask(QUESTION, Colours, model, OpenPurse(money=100))
-
-    assert there.asked == []
-    assert answer.value is None
-    assert answer.refusal is not None
-    assert answer.problem is not None
-    assert "The model was not asked" in answer.problem
-    assert "budgets.phase.review" in answer.problem
+    found = await answer(provider, report_value({"title": "t"}), purse=OpenPurse(money=100))
+    assert provider[0].asked == []
+    assert found.value is None
+    assert found.refusal is not None
+    assert "The model was not asked" in (found.problem or "")
+    assert "budgets.phase.review" in (found.problem or "")
 
 
 async def test_an_answer_that_does_not_fit_is_asked_for_once_more(provider: tuple[Provider, LanguageModel]):
-    there, model = provider
-    there.replies = [report_value({"colours": "red"}), report_value({"title": "t"})]
-
-    answer = await ask(QUESTION, Colours, model, OpenPurse())
-
-    assert answer.value == {"title": "t", "colours": []}
-    assert len(answer.calls) == 2
-    repeated = there.asked[1]["messages"][0]["content"][0]["text"]
+    found = await answer(provider, report_value({"colours": "red"}), report_value({"title": "t"}))
+    assert found.value == {"title": "t", "colours": []}
+    assert len(found.calls) == 2
+    repeated = provider[0].asked[1]["messages"][0]["content"][0]["text"]
     assert repeated.startswith(QUESTION.content)
     assert "title: Field required" in repeated
 
 
 async def test_usage_that_is_missing_costs_the_reservation(provider: tuple[Provider, LanguageModel]):
-    there, model = provider
-    there.replies = [report_value({"title": "t"}, usage=None)]
     purse = OpenPurse()
-
-    answer = await ask(QUESTION, Colours, model, purse)
-
-    assert answer.value is not None
-    assert answer.cost == purse.reserved[0]
+    found = await answer(provider, report_value({"title": "t"}, usage=None), purse=purse)
+    assert found.value is not None
+    assert found.cost == purse.reserved[0]
 
 
 async def test_a_key_that_is_not_accepted_is_no_reason_to_try_again(provider: tuple[Provider, LanguageModel]):
-    there, model = provider
-    there.replies = [answer_error(401, "authentication_error")]
     purse = OpenPurse()
-
-    answer = await ask(QUESTION, Colours, model, purse, impatient())
-
-    assert len(there.asked) == 1
-    assert answer.problem == (
+    found = await answer(provider, answer_error(401, "authentication_error"), purse=purse)
+    assert len(provider[0].asked) == 1
+    assert found.problem == (
         "anthropic:claude-haiku-4-5 was refused: its provider does not accept the key (HTTP 401). "
         "Check ANTHROPIC_API_KEY."
     )
-    assert [call.outcome for call in answer.calls] == [CallOutcome.refused]
+    assert [call.outcome for call in found.calls] == [CallOutcome.refused]
     assert purse.charged == 0
     assert KEY not in str(purse.receipts)
 
@@ -161,38 +152,26 @@ async def test_a_key_that_is_not_accepted_is_no_reason_to_try_again(provider: tu
 async def test_a_model_that_is_refused_names_the_setting_that_chose_it(
     provider: tuple[Provider, LanguageModel], status: int, why: str
 ):
-    there, model = provider
-    there.replies = [answer_error(status, "not_found_error")]
-
-    answer = await ask(QUESTION, Colours, replace(model, setting="FORGE_STRONG_MODEL"), OpenPurse(), impatient())
-
-    assert len(there.asked) == 1
-    assert answer.problem is not None
-    assert why in answer.problem
-    assert answer.problem.endswith(f"(HTTP {status}). Name another one in FORGE_STRONG_MODEL.")
+    found = await answer(provider, answer_error(status, "not_found_error"), setting="FORGE_STRONG_MODEL")
+    assert len(provider[0].asked) == 1
+    assert why in (found.problem or "")
+    assert (found.problem or "").endswith(f"(HTTP {status}). Name another one in FORGE_STRONG_MODEL.")
 
 
 async def test_a_call_is_bounded_in_time(provider: tuple[Provider, LanguageModel]):
-    there, model = provider
-    there.replies = [answer_late()]
     purse = OpenPurse()
-
-    answer = await ask(QUESTION, Colours, model, purse, impatient(seconds=0.2, attempts=2))
-
-    assert len(there.asked) == 2
-    assert answer.problem == "anthropic:claude-haiku-4-5 did not answer in time after 2 attempts."
+    found = await answer(provider, answer_late(), purse=purse, policy=impatient(seconds=0.2, attempts=2))
+    assert len(provider[0].asked) == 2
+    assert found.problem == "anthropic:claude-haiku-4-5 did not answer in time after 2 attempts."
     assert purse.charged == sum(purse.reserved)
 
 
 async def test_text_beside_the_report_does_not_matter(provider: tuple[Provider, LanguageModel]):
-    there, model = provider
     blocks = [
         {"type": "text", "text": "Let me see."},
         {"type": "tool_use", "id": "t", "name": "report", "input": {"title": "t"}},
     ]
-    there.replies = [answer_text(blocks, stop="tool_use")]
-
-    assert (await ask(QUESTION, Colours, model, OpenPurse())).value is not None
+    assert (await answer(provider, answer_text(blocks, stop="tool_use"))).value is not None
 
 
 @pytest.mark.parametrize(
@@ -257,13 +236,12 @@ def test_models_are_chosen_by_task():
 )
 async def test_the_providers_own_reason(provider: tuple[Provider, LanguageModel], said: str, told: str | None):
     """It is in the log, whatever it is; what people can do something about is said in Forge's words, too."""
-    there, model = provider
-    there.replies = [answer_error(400, "invalid_request_error", said=f"{said} {TOKEN}\n\u202e{'x' * 400}")]
+    refused = answer_error(400, "invalid_request_error", said=f"{said} {TOKEN}\n\u202e{'x' * 400}")
     with capture_logs() as logs:
-        answer = await ask(QUESTION, Colours, model, OpenPurse(), impatient())
-    assert answer.problem is not None
-    assert said not in answer.problem
-    assert told in answer.problem if told else answer.problem.endswith("HTTP 400.")
+        found = await answer(provider, refused)
+    assert found.problem is not None
+    assert said not in found.problem
+    assert told in found.problem if told else found.problem.endswith("HTTP 400.")
     [entry] = [each for each in logs if each["event"] == "model.failed"]
     assert entry["said"].startswith(said)
     assert (TOKEN in entry["said"], "\u202e" in entry["said"], len(entry["said"]) <= 301) == (False, False, True)
@@ -274,17 +252,14 @@ async def test_a_slow_model_is_given_the_time_that_the_operator_sets(
     provider: tuple[Provider, LanguageModel], seconds: float, is_answered: bool
 ):
     """A second stands for two minutes: a local model may well take longer for a large prompt."""
-    there, model = provider
 
     async def reply_late(request: web.Request) -> web.StreamResponse:
         await asyncio.sleep(1)
         return await report_value({"title": "t"})(request)
 
-    there.replies = [reply_late]
-    slow = replace(model, seconds=seconds)
-    answer = await ask(QUESTION, Colours, slow, OpenPurse(), impatient(attempts=1))
-    assert (answer.value is not None) is is_answered
-    assert is_answered or (answer.problem or "").endswith("did not answer in time.")
+    found = await answer(provider, reply_late, policy=impatient(attempts=1), seconds=seconds)
+    assert (found.value is not None) is is_answered
+    assert is_answered or (found.problem or "").endswith("did not answer in time.")
 
 
 def test_the_time_limit_of_the_operator_is_that_of_every_model_and_of_who_waits_for_it():

@@ -22,6 +22,7 @@ from agents.review.model.questions import ConventionQuestion, EarlierFinding, bu
 from agents.review.model.second_look import Verdicts, build_second_look, keep_confirmed
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from tests.unit.checks.building import change_of
+from tests.unit.checks.findings import build_raw_finding
 
 CODE = ["import os", "def pay(till, amount):", "    print(amount)", "    return till.total + amount"]
 NEW = [*CODE, *(f"value_{number} = {number}" for number in range(5, 60))]
@@ -190,22 +191,20 @@ def test_no_severity_of_the_model_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    "convention",
+    ("convention", "stands_there"),
     [
-        "use log, never print, so that nothing gets lost.",
-        "Use `log`, never print, so that nothing gets lost. Names",
-        "Use log",
-        "",
-        "nothing gets lost. Names are English",  # over the end of a file
+        ("3 - Use `log`, never print", True),
+        ("- Use `log`, never print", True),
+        ("never print, so", True),
+        ("use log, never print, so that nothing gets lost.", False),
+        ("Use `log`, never print, so that nothing gets lost. Names", False),
+        ("Use log", False),
+        ("", False),
+        ("nothing gets lost. Names are English", False),  # over the end of a file
     ],
 )
-def test_what_does_not_stand_there_is_no_convention(convention: str) -> None:
-    assert find_broken(report(convention=convention)) == ()
-
-
-@pytest.mark.parametrize("convention", ["3 - Use `log`, never print", "- Use `log`, never print", "never print, so"])
-def test_a_part_and_what_marks_it_may_be_quoted(convention: str) -> None:
-    assert len(find_broken(report(convention=convention))) == 1
+def test_a_convention_or_a_part_of_it_is_quoted_as_it_stands(convention: str, stands_there: bool) -> None:
+    assert len(find_broken(report(convention=convention))) == stands_there
 
 
 def test_a_sentence_of_another_file_names_that() -> None:
@@ -225,16 +224,7 @@ def test_a_sentence_of_another_file_names_that() -> None:
 def test_a_line_of_which_something_is_said_gets_no_remark(
     layer: Layer, category: Category, line: int, kept: int
 ) -> None:
-    other = RawFinding(
-        rule="x/y",
-        category=category,
-        severity=Severity.info,
-        confidence=1,
-        path="shop/till.py",
-        line=line,
-        message="m",
-        layer=layer,
-    )
+    other = build_raw_finding(category=category, path="shop/till.py", line=line, layer=layer)
     assert len(find_broken(report(), found=(other,))) == kept
 
 
@@ -300,16 +290,7 @@ def test_only_files_are_held_against_rules_that_they_can_be_about() -> None:
 
 def test_what_is_reported_already_is_named_beside_the_change() -> None:
     """Whatever people made of it, and also where its lines changed since; of other files nothing."""
-    found = RawFinding(
-        rule="ruff/T201",
-        category=Category.correctness,
-        severity=Severity.warning,
-        confidence=1,
-        path="shop/till.py",
-        line=PRINT,
-        message="`print` found.",
-        layer=Layer.static,
-    )
+    found = build_raw_finding(rule="ruff/T201", severity=Severity.warning, path="shop/till.py", line=PRINT)
     again = EarlierFinding(id="F-AEGTUI", rule=CONVENTION, path="shop/till.py", line=3, message="Use log.", before="x")
     question = build_questions(
         CHANGE, VERSIONS, [found, found.model_copy(update={"path": "other.py"})], earlier=[again], written=WRITTEN

@@ -15,10 +15,11 @@ from agents.review.model.proof import (
 from agents.testing.reproduction.place import TestPlace
 from domain.config.sections import IfUnshown
 from domain.review.avoidance import AvoidanceKind
-from domain.review.findings import Category, Finding, Layer, Proof, ProofOutcome, Severity
+from domain.review.findings import Finding, Layer, Proof, ProofOutcome, Severity
 from domain.runs.testing import Framework
 from messages.proofs import PASSES, render_proof
 from tests.unit.checks.building import change_of
+from tests.unit.checks.findings import build_finding
 
 QUESTION = Question(
     key="k",
@@ -30,19 +31,8 @@ QUESTION = Question(
 def find(
     severity: Severity = Severity.error, mark: str = "a", rule: str = "model/logic-error", path: str = "shop.py"
 ) -> Finding:
-    return Finding(
-        rule=rule,
-        category=Category.correctness,
-        severity=severity,
-        confidence=0.8,
-        path=path,
-        line=1,
-        message="It is wrong.",
-        grounds="Trigger: mean() of nothing: 1.",
-        layer=Layer.model,
-        fingerprint=mark,
-        trail="",
-    )
+    said = {"rule": rule, "path": path, "severity": severity, "layer": Layer.model, "fingerprint": mark}
+    return build_finding(grounds="Trigger: mean() of nothing: 1.", confidence=0.8, **said)
 
 
 def prove(outcome: ProofOutcome) -> dict[str, Proof]:

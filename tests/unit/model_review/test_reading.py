@@ -10,10 +10,11 @@ from agents.review.model.file_selection import ReadingLimits, find_current_line,
 from agents.review.model.questions import EarlierFinding, Intent, QuestionPlan, build_questions
 from agents.review.model.rendering import WITHHELD
 from domain.review.changes import ChangeStatus, ContentKind, FileChange, SkippedFile
-from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.findings import Category, Layer, RawFinding
 from domain.review.reading import FunctionSpan, Outline
 from domain.text.redaction import redact_outgoing
 from tests.unit.checks.building import Versions, change_of
+from tests.unit.checks.findings import build_raw_finding
 
 TILL = """\
 import money
@@ -43,16 +44,7 @@ def plan(files: Versions, found: Sequence[RawFinding] = (), **options: Any) -> Q
 
 
 def finding(rule: str, path: str, line: int) -> RawFinding:
-    return RawFinding(
-        rule=rule,
-        category=Category.security,
-        severity=Severity.error,
-        confidence=1,
-        path=path,
-        line=line,
-        message="m",
-        layer=Layer.security,
-    )
+    return build_raw_finding(rule=rule, path=path, line=line, category=Category.security, layer=Layer.security)
 
 
 def unread_by_path(plan: QuestionPlan) -> dict[str, SkippedFile]:
@@ -349,11 +341,7 @@ def test_of_several_new_lines_the_most_alike_took_the_place_of_an_old_one():
 def test_no_line_took_the_place_of_one_that_was_only_removed():
     since, _ = change_of({"a.py": ("a\nb\nc\n", "a\nc\n")})
     assert since.files[0].current_line(2) is None
-
-
-def test_where_a_line_that_was_removed_would_stand_now():
-    since, _ = change_of({"a.py": ("a\nb\nc\n", "a\nc\n")})
-    assert find_current_line(since.files[0], 2) == 2
+    assert find_current_line(since.files[0], 2) == 2  # where it would stand now
 
 
 def test_removing_a_line_touches_its_hunk():

@@ -37,7 +37,11 @@ def refusal(diff: str | bytes) -> str:
 # --- what is taken -----------------------------------------------------------------------------------------
 
 
-TAKEN = [
+_GONE = "--- a/x\n+++ /dev/null\n@@ -1,5 +0,0 @@\n-1\n-2\n-3\n-4\n-5\n"
+TAKEN: list[tuple[str, str, bytes | None]] = [
+    (_GONE, "x", None),
+    (GIT + "deleted file mode 100644\n" + _GONE, "x", None),
+    ("diff --git a/empty b/empty\ndeleted file mode 100644\n", "empty", None),
     (SIDES + EDIT, "x", b"one\n2\n3\n4\n5\n"),
     (GIT + SIDES + EDIT, "x", b"one\n2\n3\n4\n5\n"),
     (GIT + "index 123abcd..456abcd 100644\n" + SIDES + EDIT, "x", b"one\n2\n3\n4\n5\n"),
@@ -97,16 +101,21 @@ def test_git_takes_a_miscounted_hunk_the_same_way(tmp_path: Path) -> None:
         assert applied["x"] == after
 
 
+def list_files(path: str, after: bytes | None) -> dict[str, bytes]:
+    """All files after one has another content, or is gone."""
+    return {**{name: text for name, text in FILES.items() if name != path}, **({} if after is None else {path: after})}
+
+
 @pytest.mark.parametrize(("diff", "path", "after"), TAKEN)
-def test_taken(diff: str, path: str, after: bytes) -> None:
-    assert apply_change(FILES, parse_diff(diff)) == FILES | {path: after}
+def test_taken(diff: str, path: str, after: bytes | None) -> None:
+    assert apply_change(FILES, parse_diff(diff)) == list_files(path, after)
 
 
 def test_git_takes_it_the_same_way(tmp_path: Path) -> None:
     git = Git(tmp_path)
     base = git.tree(FILES)
     for diff, path, after in TAKEN:
-        assert git.apply(base, diff.encode()) == FILES | {path: after}
+        assert git.apply(base, diff.encode()) == list_files(path, after)
 
 
 def test_a_file_becomes_a_folder_and_the_other_way_round(tmp_path: Path) -> None:
@@ -121,21 +130,6 @@ def test_a_file_becomes_a_folder_and_the_other_way_round(tmp_path: Path) -> None
 def test_an_empty_line_of_context_may_have_lost_its_space() -> None:
     change = parse(hunk("x", "@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n"), tree({"x": b"a\n\nb\n"}))
     assert change.files[0].after == b"a\n\nc\n"
-
-
-@pytest.mark.parametrize(
-    "diff",
-    [
-        "--- a/x\n+++ /dev/null\n@@ -1,5 +0,0 @@\n-1\n-2\n-3\n-4\n-5\n",
-        GIT + "deleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1,5 +0,0 @@\n-1\n-2\n-3\n-4\n-5\n",
-    ],
-)
-def test_a_deletion_removes_every_line(diff: str) -> None:
-    assert "x" not in apply_change(FILES, parse_diff(diff))
-
-
-def test_an_empty_file_is_deleted_without_lines() -> None:
-    assert "empty" not in apply_change(FILES, parse_diff("diff --git a/empty b/empty\ndeleted file mode 100644\n"))
 
 
 def test_an_executable_stays_one() -> None:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from domain.review.findings import Category, Finding, Fix, Layer, Severity
+from domain.review.findings import Category, Finding, Fix, Layer
 from safety.autofix import MOST_FILES, MOST_FINDINGS, apply_fixes, is_simple, select_fixable
+from tests.unit.checks.findings import build_finding
 
 
 def finding(
@@ -12,26 +13,14 @@ def finding(
     end: int | None = None,
     replacement: str = "",
     path: str = "app.py",
-    layer: Layer = Layer.static,
-    category: Category = Category.style,
+    *,
     fixed: bool = True,
+    **more: object,
 ) -> Finding:
     last = start if end is None else end
-    return Finding(
-        id=f"F-{start}",
-        rule=rule,
-        category=category,
-        severity=Severity.info,
-        confidence=1,
-        path=path,
-        line=start,
-        end_line=last,
-        message="",
-        fix=Fix(start_line=start, end_line=last, replacement=replacement) if fixed else None,
-        layer=layer,
-        fingerprint=f"{path}:{start}:{rule}",
-        trail="",
-    )
+    fix = Fix(start_line=start, end_line=last, replacement=replacement) if fixed else None
+    usual = {"category": Category.style, "fingerprint": f"{path}:{start}:{rule}", **more}
+    return build_finding(id=f"F-{start}", rule=rule, path=path, line=start, end_line=last, fix=fix, **usual)
 
 
 @pytest.mark.parametrize("rule", ["ruff/F401", "ruff/F541", "ruff/I001", "ruff/W291", "ruff/UP006", "ruff/PIE790"])

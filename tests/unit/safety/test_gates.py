@@ -9,10 +9,12 @@ from domain.config.limits import ProjectPaths
 from domain.config.sections import GateSettings
 from domain.gates import Gate, GateDecision, GateRequest, GateState
 from domain.review.findings import Category, Finding, Layer, Severity
-from domain.review.review import Conclusion, Decision, LayerReport, Review, Risk, RiskLevel
+from domain.review.review import Conclusion, LayerReport, Review, Risk, RiskLevel
 from domain.runs.run import Phase, RepositoryRef
 from safety.gate_requests import build_request
 from safety.gates import apply_answers, apply_blocking_gates, list_custom, list_requests
+from tests.unit.checks.findings import build_finding
+from tests.unit.safety.reviews import build_review
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 SHOP = RepositoryRef(installation_id=1, id=7, owner="octo-org", name="shop")
@@ -22,20 +24,8 @@ USUAL = Configuration()
 def finding(
     rule: str, severity: Severity, category: Category = Category.correctness, layer: Layer = Layer.static
 ) -> Finding:
-    return Finding(
-        rule=rule,
-        category=category,
-        severity=severity,
-        confidence=0.9,
-        path="shop.py",
-        line=1,
-        message="It is wrong.",
-        layer=layer,
-        id="F-ABCDEF",
-        fingerprint=rule,
-        trail=rule,
-        on_diff=True,
-    )
+    identity = {"fingerprint": rule, "trail": rule}
+    return build_finding(rule=rule, severity=severity, category=category, layer=layer, **identity)
 
 
 KEY = finding("secret/aws", Severity.critical, Category.security, Layer.security)
@@ -45,23 +35,8 @@ BUG = finding("ruff/F821", Severity.error)
 
 def review(*findings: Finding, level: RiskLevel = RiskLevel.low, missing: str | None = None) -> Review:
     score = {RiskLevel.low: 5, RiskLevel.medium: 30, RiskLevel.high: 60, RiskLevel.critical: 90}[level]
-    drawn = Review(
-        merge_base="a" * 40,
-        head_sha="b" * 40,
-        files=1,
-        additions=10,
-        deletions=0,
-        findings=findings,
-        layers=(LayerReport(layer=Layer.model, missing=missing),),
-        not_looked_at=(),
-        changed=("shop.py",),
-        risk=Risk(score=score, level=level, parts=()),
-        decision=Decision.approve,
-        reasons=(),
-        conclusion=Conclusion.success,
-        seconds=0,
-    )
-    return apply_answers(drawn, [])
+    layers, risk = (LayerReport(layer=Layer.model, missing=missing),), Risk(score=score, level=level, parts=())
+    return apply_answers(build_review(*findings, layers=layers, risk=risk), [])
 
 
 def gate_names(

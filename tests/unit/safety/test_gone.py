@@ -3,99 +3,61 @@
 import pytest
 
 from domain.review.changes import SkippedFile
-from domain.review.findings import Category, Finding, Layer, Severity
-from domain.review.review import Conclusion, Decision, LayerReport, Review, Risk, RiskLevel, ToolRun
+from domain.review.findings import Finding, Layer
+from domain.review.review import LayerReport, Review, ToolRun
 from safety.suppression import is_gone
+from tests.unit.checks.findings import build_finding
+from tests.unit.safety.reviews import build_review
 
 
-def build_finding(rule: str = "ruff/F821", mark: str = "1", trail: str = "t", layer: Layer = Layer.static) -> Finding:
-    return Finding(
-        id=f"F-{mark}",
-        rule=rule,
-        category=Category.correctness,
-        severity=Severity.error,
-        confidence=1,
-        path="a.py",
-        line=1,
-        message="x",
-        layer=layer,
-        fingerprint=mark,
-        trail=trail,
-    )
+def find(rule: str = "ruff/F821", mark: str = "1", trail: str = "t", layer: Layer = Layer.static) -> Finding:
+    return build_finding(rule=rule, layer=layer, fingerprint=mark, trail=trail)
 
 
 def review(*findings: Finding, tool: ToolRun | None = None, cut: int = 0, **more: object) -> Review:
     ran = (ToolRun(tool="ruff", seconds=0, files=1),) if tool is None else (tool,)
-    values: dict[str, object] = {
-        "merge_base": "b",
-        "head_sha": "h",
-        "files": 1,
-        "additions": 1,
-        "deletions": 0,
-        "findings": findings,
-        "layers": (LayerReport(layer=Layer.static, tools=ran, cut=cut), LayerReport(layer=Layer.security)),
-        "not_looked_at": (),
-        "changed": ("a.py",),
-        "risk": Risk(score=0, level=RiskLevel.low, parts=()),
-        "decision": Decision.approve,
-        "reasons": (),
-        "conclusion": Conclusion.success,
-        "seconds": 0,
-        **more,
-    }
-    return Review.model_validate(values)
+    layers = (LayerReport(layer=Layer.static, tools=ran, cut=cut), LayerReport(layer=Layer.security))
+    return build_review(*findings, layers=layers, **{"changed": ("a.py",), **more})
 
 
 def is_finding_gone(finding: Finding, at: Review, *carried: str, called_gone: bool = False) -> bool:
     return is_gone(finding, at, {finding.fingerprint, *carried}, called_gone=called_gone)
 
 
-def test_the_tool_ran_again_and_does_not_report_it() -> None:
-    assert is_finding_gone(build_finding(), review())
+USUAL, MOVED = find(), find(mark="2")
+NOW: dict[str, tuple[Finding, Review, bool]] = {
+    "the tool ran again and does not report it": (USUAL, review(), True),
+    "its file is not changed any more": (USUAL, review(changed=("b.py",)), True),
+    "it is there": (USUAL, review(find()), False),
+    "the tool failed": (USUAL, review(tool=ToolRun(tool="ruff", seconds=0, files=1, problem="It was stopped.")), False),
+    "there were too many": (USUAL, review(cut=1), False),
+    "its file was not looked at": (USUAL, review(not_looked_at=(SkippedFile(path="a.py", reason="binary"),)), False),
+    "its file was not parsed": (USUAL, review(find("ruff/invalid-syntax", "2", "s")), False),
+    "its linter is configured no more": (find("eslint/x"), review(), False),
+    "a credential is never gone": (find("secret/aws-secret-key", layer=Layer.security), review(), False),
+    "it moved": (USUAL, review(MOVED), False),
+}
 
 
-@pytest.mark.parametrize(
-    "at",
-    [
-        review(build_finding()),
-        review(tool=ToolRun(tool="ruff", seconds=0, files=1, problem="It was stopped.")),
-        review(cut=1),
-        review(not_looked_at=(SkippedFile(path="a.py", reason="binary"),)),
-        review(build_finding("ruff/invalid-syntax", "2", "s")),
-    ],
-    ids=["it is there", "the tool failed", "there were too many", "its file was not looked at", "nor parsed"],
-)
-def test_it_may_still_be_there(at: Review) -> None:
-    assert not is_finding_gone(build_finding(), at)
+@pytest.mark.parametrize("why", NOW)
+def test_whether_it_is_gone(why: str) -> None:
+    found, at, is_it = NOW[why]
+    assert is_finding_gone(found, at) is is_it
+
+
+def test_one_that_moved_is_gone_once_it_has_a_comment_of_its_own() -> None:
+    assert is_finding_gone(USUAL, review(MOVED), "2")
 
 
 def test_a_file_that_only_the_model_did_not_read() -> None:
     entry = SkippedFile.model_validate({"path": "a.py", "reason": "too large", "by_model": True})
-    assert is_finding_gone(build_finding(), review(not_looked_at=(entry,)))
+    assert is_finding_gone(find(), review(not_looked_at=(entry,)))
     assert not SkippedFile.model_validate({"path": "a.py", "reason": "not read by the model: too large"}).by_model
-
-
-def test_a_file_that_is_not_changed_any_more() -> None:
-    assert is_finding_gone(build_finding(), review(changed=("b.py",)))
-
-
-def test_one_that_moved_is_gone_once_it_has_a_comment_of_its_own() -> None:
-    moved = build_finding(mark="2")
-    assert not is_finding_gone(build_finding(), review(moved))
-    assert is_finding_gone(build_finding(), review(moved), "2")
-
-
-def test_a_linter_that_is_configured_no_more_proves_nothing() -> None:
-    assert not is_finding_gone(build_finding("eslint/x"), review())
-
-
-def test_a_credential_is_never_gone() -> None:
-    assert not is_finding_gone(build_finding("secret/aws-secret-key", layer=Layer.security), review())
 
 
 @pytest.mark.parametrize("called_gone", [False, True])
 def test_of_a_model_its_word_counts(called_gone: bool) -> None:
-    said = build_finding("correctness/logic", layer=Layer.model)
+    said = find("correctness/logic", layer=Layer.model)
     assert is_finding_gone(said, review(), called_gone=called_gone) is called_gone
 
 

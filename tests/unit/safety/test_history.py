@@ -5,19 +5,16 @@ import pytest
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, LayerReport, Review
 from safety.suppression import with_dismissals, with_history
+from tests.unit.checks.findings import build_finding
 from tests.unit.safety.reviews import build_review
 
 
 def finding(name: str, *, trail: str = "", rule: str = "secret/aws-access-key") -> Finding:
-    return Finding(
+    return build_finding(
         id=f"F-{name}",
         rule=rule,
         category=Category.security,
         severity=Severity.critical,
-        confidence=1,
-        path="a.py",
-        line=1,
-        message="This line holds an AWS access key id.",
         layer=Layer.security,
         fingerprint=name,
         trail=trail or f"trail of {name}",

@@ -18,36 +18,15 @@ from safety.suppression import (
     rate_confidence,
     with_dismissals,
 )
+from tests.unit.checks.findings import build_finding
 from tests.unit.safety.reviews import build_review
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
-def finding(
-    path: str = "docs/new.py",
-    confidence: float = 0.95,
-    *,
-    rule: str = "ruff/E501",
-    category: Category = Category.style,
-    severity: Severity = Severity.warning,
-    layer: Layer = Layer.static,
-    fingerprint: str = "new",
-    place: str = "",
-) -> Finding:
-    return Finding(
-        id="F-ABCDEF",
-        rule=rule,
-        category=category,
-        severity=severity,
-        confidence=confidence,
-        path=path,
-        line=3,
-        message="Too long.",
-        layer=layer,
-        fingerprint=fingerprint,
-        trail="t",
-        place=place,
-    )
+def finding(path: str = "docs/new.py", confidence: float = 0.95, **more: object) -> Finding:
+    usual = {"rule": "ruff/E501", "category": Category.style, "severity": Severity.warning, "fingerprint": "new"}
+    return build_finding(path=path, confidence=confidence, **{**usual, **more})
 
 
 def past(

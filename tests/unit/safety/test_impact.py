@@ -4,22 +4,13 @@ import pytest
 
 from domain.paths import may_run
 from domain.review.changes import Change, ChangeStatus, FileChange, Hunk, TouchedFile
-from domain.review.findings import Category, Layer, RawFinding, Severity
 from domain.review.reading import Impact
 from domain.review.review import RiskLevel
 from safety.impact import assess_impact
 from safety.risk import assess, reassess
+from tests.unit.checks.findings import build_raw_finding
 
-ERROR = RawFinding(
-    rule="ruff/F821",
-    category=Category.correctness,
-    severity=Severity.error,
-    confidence=0.9,
-    path="a.py",
-    line=1,
-    message="No.",
-    layer=Layer.static,
-)
+ERROR = build_raw_finding()
 
 WORKFLOW = ".github/workflows/ci.yml"
 READ = {"README.md": Impact.document}

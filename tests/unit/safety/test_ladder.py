@@ -228,37 +228,36 @@ def test_what_was_before_the_change_is_not_counted_against_it_again(level: int) 
     assert evaluate(replace(facts, since=_at(599.5)), ANY, _at(601)).level == level - 1
 
 
-def test_what_is_needed_of_a_long_history_is_enough() -> None:
-    """A missed bug that became known before the window is not counted with the 501 newest runs either."""
-    facts = LadderFacts(level=3, since=_at(1), runs=_runs(900), missed=[_at(400)], decisions=_build_approvals(900))
-    assert evaluate(facts, ANY, _at(901)).level == 4
-    newest = replace(facts, runs=facts.runs[-RUNS_NEEDED:], decisions=facts.decisions[-200:])
-    assert evaluate(newest, ANY, _at(901)).level == 4
-    assert evaluate(replace(newest, missed=[_at(400.5)]), ANY, _at(901)).level == 3
+LONG = LadderFacts(level=3, since=_at(1), runs=_runs(900), missed=[_at(400)], decisions=_build_approvals(900))
+NEWEST = replace(LONG, runs=LONG.runs[-RUNS_NEEDED:], decisions=LONG.decisions[-200:])
+OLD = [RunRecord(_at(number), 3, 3) for number in range(1, 101)]
+BEHIND = LadderFacts(runs=[*OLD, *_runs(50, first=101)], missed=[_at(100)] * 9, decisions=_build_approvals(50, 101))
+YOUNG = LadderFacts(runs=_runs(9, dismissed=3))
+SET = LadderFacts(level=3, since=_at(20), runs=_runs(60), decisions=_build_approvals(3))
+SILENT = LadderFacts(runs=_runs(50, posted=0), decisions=_build_approvals(50))
+MERGED = LadderFacts(runs=_runs(60), decisions=_build_approvals(60))
+CLOSED = [replace(run, merged=False) for run in _runs(100, 0, first=51)]
+HISTORIES: dict[str, tuple[LadderFacts, int, int]] = {  # facts, number of the run after which, level
+    "a long history": (LONG, 901, 4),
+    "the newest runs of it are enough": (NEWEST, 901, 4),
+    "a bug that became known within them": (replace(NEWEST, missed=[_at(400.5)]), 901, 3),
+    "what is older than the window is not counted": (BEHIND, 200, 2),
+    "bugs that became known within it": (replace(BEHIND, missed=[_at(100.5)] * 2), 200, 1),
+    "a young repository is not judged on a few runs": (YOUNG, 10, 1),
+    "but on ten": (replace(YOUNG, runs=_runs(10, dismissed=3)), 11, 0),
+    "and on missed bugs": (replace(YOUNG, missed=[_at(1)] * 6), 10, 0),
+    "what an admin set does not fall for want of decisions": (SET, 61, 3),
+    "without findings nothing was a false positive": (SILENT, 51, 2),
+    "merged pull requests raise it": (MERGED, 100, 2),
+    "others raise nothing": (replace(MERGED, runs=[replace(run, merged=False) for run in MERGED.runs]), 100, 1),
+    "others hide no bad result": (replace(MERGED, level=2, runs=[*_runs(50, 2, 1), *CLOSED]), 200, 1),
+}
 
 
-def test_what_is_older_than_the_window_is_not_counted() -> None:
-    old = [RunRecord(_at(number), 3, 3) for number in range(1, 101)]
-    facts = LadderFacts(runs=[*old, *_runs(50, first=101)], missed=[_at(100)] * 9, decisions=_build_approvals(50, 101))
-    assert evaluate(facts, ANY, _at(200)).level == 2
-    assert evaluate(replace(facts, missed=[_at(100.5)] * 2), ANY, _at(200)).level == 1
-
-
-def test_a_young_repository_is_not_judged_on_a_few_runs_but_on_missed_bugs() -> None:
-    facts = LadderFacts(runs=_runs(9, dismissed=3))
-    assert evaluate(facts, ANY, _at(10)).level == 1
-    assert evaluate(replace(facts, runs=_runs(10, dismissed=3)), ANY, _at(11)).level == 0
-    assert evaluate(replace(facts, missed=[_at(1)] * 6), ANY, _at(10)).level == 0
-
-
-def test_a_level_that_an_admin_set_does_not_fall_for_want_of_decisions() -> None:
-    facts = LadderFacts(level=3, since=_at(20), runs=_runs(60), decisions=_build_approvals(3))
-    assert evaluate(facts, ANY, _at(61)).level == 3
-
-
-def test_without_findings_nothing_was_a_false_positive() -> None:
-    facts = LadderFacts(runs=_runs(50, posted=0), decisions=_build_approvals(50))
-    assert evaluate(facts, ANY, _at(51)).level == 2
+@pytest.mark.parametrize("history", HISTORIES)
+def test_the_level_after_a_history(history: str) -> None:
+    facts, run, level = HISTORIES[history]
+    assert evaluate(facts, ANY, _at(run)).level == level
 
 
 @pytest.mark.parametrize(
@@ -447,20 +446,6 @@ def test_the_reason_names_level_and_rule() -> None:
 def test_a_change_of_high_or_unknown_risk_is_not_corrected(risk: RiskLevel | None) -> None:
     verdict = allows(4, Action.auto_fix, replace(CALM, risk=risk))
     assert (verdict.allowed, verdict.rule) == (False, "ladder.moderate_risk")
-
-
-def test_pull_requests_that_were_not_merged_raise_nothing() -> None:
-    runs = _runs(60)
-    facts = LadderFacts(runs=[replace(run, merged=False) for run in runs], decisions=_build_approvals(60))
-    assert evaluate(facts, ANY, _at(100)).move is LevelChange.stays
-    assert evaluate(replace(facts, runs=runs), ANY, _at(100)).move is LevelChange.rises
-
-
-def test_pull_requests_that_were_not_merged_hide_no_bad_result() -> None:
-    """Of the last 50 merged ones half of the findings were wrong, however many were opened and closed since."""
-    others = [replace(run, merged=False) for run in _runs(100, 0, first=51)]
-    facts = LadderFacts(level=2, runs=[*_runs(50, 2, 1), *others], decisions=_build_approvals(60))
-    assert evaluate(facts, ANY, _at(200)).move is LevelChange.falls
 
 
 @pytest.mark.parametrize(

@@ -6,26 +6,18 @@ import pytest
 
 from domain.paths import may_configure_linter, may_run
 from domain.review.changes import Change, ChangeStatus, FileChange, SkippedFile, TouchedFile
-from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.findings import Layer, RawFinding, Severity
 from domain.review.review import Decision, IfUnread, LayerReport, Risk, RiskLevel, ToolRun, Unread
 from messages.review import render_reasons
 from safety.gates import apply_answers
 from safety.impact import is_all_read, list_read_before, list_unread, touch_by_name
 from safety.review_decision import CONCLUSIONS, ReviewDecision, decide
+from tests.unit.checks.findings import build_raw_finding
 from tests.unit.safety.reviews import build_review
 
 LOW = Risk(score=0, level=RiskLevel.low, parts=())
 SEARCHED = LayerReport(layer=Layer.security, tools=(ToolRun(tool="detect-secrets", seconds=0.1, files=3),))
-WARNING = RawFinding(
-    rule="model/logic-error",
-    category=Category.correctness,
-    severity=Severity.warning,
-    confidence=1,
-    path="a.js",
-    line=1,
-    message="m",
-    layer=Layer.model,
-)
+WARNING = build_raw_finding(rule="model/logic-error", severity=Severity.warning, path="a.js", layer=Layer.model)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 """Which files of a change a model reads first."""
 
 from domain.review.changes import ChangeStatus, FileChange
-from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.findings import RawFinding, Severity
 from safety.impact import list_riskiest, rank
+from tests.unit.checks.findings import build_raw_finding
 
 
 def _file(path: str, old_path: str | None = None) -> FileChange:
@@ -10,16 +11,7 @@ def _file(path: str, old_path: str | None = None) -> FileChange:
 
 
 def _finding(path: str, severity: Severity) -> RawFinding:
-    return RawFinding(
-        rule="ruff/X",
-        category=Category.correctness,
-        severity=severity,
-        confidence=1,
-        path=path,
-        line=1,
-        message="m",
-        layer=Layer.static,
-    )
+    return build_raw_finding(path=path, severity=severity)
 
 
 FILES = [_file(path) for path in ("a.py", "tests/test_a.py", "vault/keys.py", "z.py", "b.py", "src/billing/pay.py")]

@@ -3,11 +3,12 @@
 import pytest
 
 from domain.review.changes import Change, ChangeStatus, FileChange, TouchedFile
-from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.findings import Category
 from domain.review.reading import Impact
 from domain.review.review import BEHAVIOUR, Risk, RiskLevel, RiskPart
 from safety.risk import assess, is_risky, lacks_tests, reassess
 from tests.unit.checks.building import file_change
+from tests.unit.checks.findings import build_raw_finding
 
 SOME = 5  # changed lines
 
@@ -248,7 +249,7 @@ def test_what_is_touched_and_how_much_orders_changes_that_may_all_behave_differe
 
 def test_parts_add_up_and_stay_what_they_are_when_findings_come() -> None:
     before = _assess_files(("app/text.py", 30))
-    after = reassess(before, [_found(Severity.error)])
+    after = reassess(before, [build_raw_finding(category=Category.security)])
     assert after.score == sum(part.points for part in after.parts) == before.score + 6
     assert {part.code: part.points for part in before.parts}.items() <= {p.code: p.points for p in after.parts}.items()
 
@@ -316,16 +317,3 @@ def _assess_files(*files: tuple[str, int]) -> Risk:
     test = TouchedFile(path="tests/test_a.py", lines=9)
     impacts = {path: Impact.behaviour for path, _ in files}
     return assess(_change(*named, test, files=changed), (), impacts=impacts)
-
-
-def _found(severity: Severity) -> RawFinding:
-    return RawFinding(
-        rule="a/b",
-        category=Category.security,
-        severity=severity,
-        confidence=1,
-        path="app/text.py",
-        line=1,
-        message="It is wrong.",
-        layer=Layer.security,
-    )

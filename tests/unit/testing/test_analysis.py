@@ -317,9 +317,15 @@ def test_without_an_answer_the_first_look_stands() -> None:
     assert merge_analyses(FAILED, (), None, None) == looks(FAILED)
 
 
-@pytest.mark.parametrize("number", [0, -1, 4, 10**30])
-def test_numbers_that_were_not_shown_are_ignored(number: int) -> None:
-    assert analyse(FAILED, judgement(test=number)) == analyse(FAILED)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"test": number} for number in (0, -1, 4, 10**30)),  # which were not shown
+        *({"root_cause": cause} for cause in ("", "  \n ", "\u200b", "<!-- nothing -->")),
+    ],
+)
+def test_a_judgement_of_nothing_that_was_shown_or_without_a_cause_is_ignored(wrong: dict[str, JsonValue]) -> None:
+    assert analyse(FAILED, judgement(**wrong)) == analyse(FAILED)
 
 
 def test_a_failure_that_was_left_out_keeps_its_first_look() -> None:
@@ -333,11 +339,6 @@ def test_a_failure_that_was_left_out_keeps_its_first_look() -> None:
 def test_a_question_of_another_run_changes_nothing() -> None:
     other = run(command(1, case("elsewhere", CaseOutcome.failed)))
     assert merge_analyses(FAILED, looks(FAILED), build_judgements(judgement()), make_question(other)) == looks(FAILED)
-
-
-@pytest.mark.parametrize("cause", ["", "  \n ", "\u200b", "<!-- nothing -->"])
-def test_a_judgement_without_a_cause_is_ignored(cause: str) -> None:
-    assert analyse(FAILED, judgement(root_cause=cause)) == analyse(FAILED)
 
 
 def test_of_two_judgements_on_one_failure_the_first_stands() -> None:

@@ -11,6 +11,7 @@ from domain.runs.testing import (
     CommandResult,
     Framework,
     SuiteVerdict,
+    TestCase,
     TestRun,
     decide_verdict,
     shows_nothing,
@@ -43,21 +44,21 @@ def base_of(*commands: CommandResult) -> Baseline:
     return build_baseline("base", run(*commands), "")
 
 
-def test_a_test_that_failed_before_is_excused() -> None:
-    after = excuse_failures(run(command(1, GOOD, BAD)), base_of(command(1, GOOD, BAD)))
-    assert after.known == ("b",)
-    assert decide_verdict(after) is SuiteVerdict.passed
-
-
-def test_another_test_that_fails_is_not() -> None:
-    after = excuse_failures(run(command(1, GOOD, BAD, BROKEN)), base_of(command(1, GOOD, BAD)))
-    assert [each.id for each in after.failures] == ["c"]
-    assert decide_verdict(after) is SuiteVerdict.failed
-
-
-def test_where_all_that_ran_failed_before_nothing_is_proven() -> None:
-    after = excuse_failures(run(command(1, BAD)), base_of(command(1, GOOD, BAD)))
-    assert decide_verdict(after) is SuiteVerdict.not_run
+@pytest.mark.parametrize(
+    ("cases", "failures", "verdict"),
+    [
+        ((GOOD, BAD), [], SuiteVerdict.passed),
+        ((GOOD, BAD, BROKEN), ["c"], SuiteVerdict.failed),
+        ((BAD,), [], SuiteVerdict.not_run),  # nothing is proven where all that ran failed before
+    ],
+    ids=["it failed before", "another one", "no other ran"],
+)
+def test_a_test_that_failed_before_is_excused(
+    cases: tuple[TestCase, ...], failures: list[str], verdict: SuiteVerdict
+) -> None:
+    after = excuse_failures(run(command(1, *cases)), base_of(command(1, GOOD, BAD)))
+    assert (after.known, [each.id for each in after.failures]) == (("b",), failures)
+    assert decide_verdict(after) is verdict
 
 
 @pytest.mark.parametrize(
@@ -157,12 +158,22 @@ def test_whatever_a_check_did_not_say_before_is_new(old: str, new: str, is_excus
     assert compared.is_excused is is_excused
 
 
-def test_where_the_tests_showed_nothing_a_failure_says_nothing_and_a_success_counts() -> None:
+@pytest.mark.parametrize(
+    ("after", "verdict"),
+    [
+        (run(lint(0), command(1, BAD, BROKEN)), SuiteVerdict.not_run),
+        (run(lint(1, "E1"), command(1, BAD)), SuiteVerdict.failed),
+        (run(command(0, case("b"))), SuiteVerdict.passed),
+        (run(command(1, case("b"), BROKEN)), SuiteVerdict.failed),
+    ],
+    ids=["a failure says nothing", "a broken check counts", "a success counts", "and with it the others again"],
+)
+def test_where_the_tests_showed_nothing(after: TestRun, verdict: SuiteVerdict) -> None:
     base = build_baseline("base", run(lint(0), command(1, BAD)), "The module x is not installed.")
-    failed = excuse_failures(run(lint(0), command(1, BAD, BROKEN)), base)
-    assert decide_verdict(failed) is SuiteVerdict.not_run
-    assert failed.not_run == "As before the change, the tests show nothing here: The module x is not installed."
-    assert decide_verdict(excuse_failures(run(command(0, case("b"))), base)) is (SuiteVerdict.passed)
+    found = excuse_failures(after, base)
+    assert decide_verdict(found) is verdict
+    if verdict is SuiteVerdict.not_run:
+        assert found.not_run == "As before the change, the tests show nothing here: The module x is not installed."
 
 
 @pytest.mark.parametrize(
@@ -241,19 +252,6 @@ def test_agents_are_told_that_nothing_can_be_run() -> None:
     assert told[1] == "The tests show nothing where they run."
     assert not [*render_baseline(None, says_words=True)]
     assert not [*render_baseline(base_of(), says_words=True)]
-
-
-def test_where_the_tests_showed_nothing_a_check_that_is_broken_now_still_counts() -> None:
-    base = build_baseline("base", run(lint(0), command(1, BAD)), "All tests fail.")
-    assert decide_verdict(excuse_failures(run(lint(1, "E1"), command(1, BAD)), base)) is SuiteVerdict.failed
-
-
-def test_where_a_test_passes_now_the_others_count_again() -> None:
-    base = build_baseline("base", run(command(1, BAD)), "The only test fails.")
-    after = excuse_failures(run(command(1, case("b"), BROKEN)), base)
-    assert [each.id for each in after.failures] == ["c"]
-    assert decide_verdict(after) is SuiteVerdict.failed
-    assert decide_verdict(excuse_failures(run(command(0, case("b"))), base)) is SuiteVerdict.passed
 
 
 def test_old_mistakes_are_excused_however_many_there_are_and_one_more_is_not() -> None:

@@ -19,18 +19,17 @@ MEASURED = {"a.py": (range(1, 41), ())}
 NOTHING, _ = change_of({})
 
 
-def cover(files: Mapping[str, tuple[object, object]]) -> Coverage:
+Measured = Mapping[str, tuple[object, object]]
+
+
+def cover(files: Measured) -> Coverage:
     """:param files: path → (lines that ran, lines that did not)."""
     return Coverage.model_validate(
         {"files": [{"path": path, "covered": ran, "missed": idle} for path, (ran, idle) in files.items()]}
     )
 
 
-def compare(
-    before: Mapping[str, tuple[object, object]],
-    after: Mapping[str, tuple[object, object]],
-    change: Change = NOTHING,
-) -> CoverageComparison:
+def compare(before: Measured, after: Measured, change: Change = NOTHING) -> CoverageComparison:
     return compare_coverage(cover(before), cover(after), change)
 
 
@@ -73,36 +72,84 @@ def test_the_file_that_lost_most_is_the_place() -> None:
     assert find(compared).severity is Severity.warning
 
 
-def test_covered_code_that_goes_with_its_tests_is_no_loss() -> None:
-    """The share of the whole program falls by 25 points, though no line lost its test."""
-    head = "".join(OLD.splitlines(keepends=True)[30:])
-    change, _ = change_of({"a.py": (OLD, head)})
-    before = {"a.py": (range(1, 41), ()), "b.py": ((), range(1, 14)), "tests/test_a.py": (range(1, 90), ())}
-    compared = compare(before, {"a.py": (range(1, 11), ()), "b.py": ((), range(1, 14))}, change)
-    assert plain_delta(compared) < -25
-    assert (compared.fall, compared.lost, compared.is_lost) == (0.0, 0, False)
-    assert find_coverage_loss(compared, ()) is None
+def change(**versions: tuple[str | None, str | None]) -> Change:
+    """:param versions: of files of Python, by their names without suffix."""
+    return change_of({f"{name}.py": each for name, each in versions.items()})[0]
 
 
-def test_a_whole_file_that_goes_is_no_loss() -> None:
-    change, _ = change_of({"a.py": (OLD, None)})
-    compared = compare({**MEASURED, "b.py": ((1,), (2, 3))}, {"b.py": ((1,), (2, 3))}, change)
-    assert (compared.lost, compared.is_lost) == (0, False)
+LINES = OLD.splitlines(keepends=True)
+LAST_LOST = {"a.py": (range(1, 31), range(31, 41))}
+OTHER = {"b.py": ((1,), (2, 3))}
+IDLE = {"b.py": ((), range(1, 14))}
+TESTS = {"tests/test_a.py": (range(1, 90), ())}
+COMPARED: dict[str, tuple[Measured, Measured, Change, dict[str, float]]] = {
+    "covered code goes with its tests, and no line lost its test": (
+        {**MEASURED, **IDLE, **TESTS},
+        {"a.py": (range(1, 11), ()), **IDLE},
+        change(a=(OLD, "".join(LINES[30:]))),
+        {"plain": -31.99, "fall": 0.0, "lost": 0, "is_lost": False},
+    ),
+    "a whole file goes": ({**MEASURED, **OTHER}, OTHER, change(a=(OLD, None)), {"lost": 0, "is_lost": False}),
+    "uncovered code goes, and the tests of what stays as well": (
+        {**MEASURED, "b.py": ((), range(1, 41))},
+        LAST_LOST,
+        change(b=(OLD, None)),
+        {"plain": 25.0, "fall": 12.5, "is_lost": True},
+    ),
+    "new covered code hides no loss": (
+        MEASURED,
+        {"a.py": (range(1, 36), range(36, 41)), "b.py": (range(1, 801), ())},
+        change(b=(None, OLD * 20)),
+        {"plain": -0.6, "fall": 12.5, "is_lost": True},
+    ),
+    "of code written anew three of five lines that stay lost their test, which is nothing of the program": (
+        {"a.py": ((*range(1, 6), *range(6, 106)), range(106, 201))},
+        {"a.py": ((1, 2, *range(6, 110)), (3, 4, 5, *range(110, 201)))},
+        change(a=(OLD * 5, "".join(LINES[:5]) + "new = 1\n" * 195)),
+        {"kept": 5, "lost": 3, "delta": -1.5, "is_lost": False},
+    ),
+    "a change that was not read": (
+        MEASURED,
+        {"a.py": ((), range(1, 41))},
+        NOTHING.model_copy(update={"touched": (TouchedFile(path="a.py"),)}),
+        {"unknown": 1, "lost": 0, "is_lost": False},
+    ),
+    "a new test imports a file first, whose lines count from now on": (
+        MEASURED,
+        {**MEASURED, "old.py": ((1,), range(2, 400))},
+        NOTHING,
+        {"plain": -90.66, "delta": 0.0, "is_lost": False},
+    ),
+    "left out of the measurement, as by a comment": (
+        MEASURED,
+        {"a.py": (range(1, 31), ())},
+        NOTHING,
+        {"left_out": 10, "lost": 0, "is_lost": False},
+    ),
+    "tests are no part of the program": (
+        {**MEASURED, **TESTS},
+        MEASURED,
+        change_of({"tests/test_a.py": (OLD, None)})[0],
+        {"whole": 40, "plain": 0.0, "is_lost": False},
+    ),
+    "lines beyond a file raise the plain share only": (
+        MEASURED,
+        {"a.py": (range(11, 9_000), range(1, 11))},
+        NOTHING,
+        {"plain": -0.11, "is_lost": True},
+    ),
+    "better tests": (LAST_LOST, MEASURED, NOTHING, {"delta": 25.0, "plain": 25.0, "fall": 0.0}),
+}
 
 
-def test_uncovered_code_that_goes_hides_no_loss() -> None:
-    """The plain share rises, and the tests of what stays are gone all the same."""
-    change, _ = change_of({"b.py": (OLD, None)})
-    compared = compare({**MEASURED, "b.py": ((), range(1, 41))}, {"a.py": (range(1, 31), range(31, 41))}, change)
-    assert (plain_delta(compared), compared.fall, compared.is_lost) == (25.0, 12.5, True)
-
-
-def test_new_covered_code_hides_no_loss() -> None:
-    change, _ = change_of({"b.py": (None, OLD * 20)})
-    after = {"a.py": (range(1, 36), range(36, 41)), "b.py": (range(1, 801), ())}
-    compared = compare(MEASURED, after, change)
-    assert plain_delta(compared) > -1
-    assert (compared.fall, compared.is_lost) == (12.5, True)
+@pytest.mark.parametrize("told", COMPARED)
+def test_what_counts_as_a_loss(told: str) -> None:
+    """Whatever the share of the whole program says."""
+    before, after, made, expected = COMPARED[told]
+    compared = compare(before, after, made)
+    counted = {"kept": compared.kept_before.total, "whole": compared.before.total, "plain": plain_delta(compared)}
+    assert {name: counted[name] if name in counted else getattr(compared, name) for name in expected} == expected
+    assert (find_coverage_loss(compared, ()) is None) is not compared.is_lost
 
 
 def test_lines_are_followed_through_the_change() -> None:
@@ -116,16 +163,6 @@ def test_lines_are_followed_through_the_change() -> None:
     assert compared.losses[0].uncovered == ()
 
 
-def test_code_that_is_written_anew_is_measured_by_the_whole_program() -> None:
-    """Of what stays, three lines of five lost their test; of the program, that is nothing."""
-    lines = OLD.splitlines(keepends=True)
-    change, _ = change_of({"a.py": (OLD * 5, "".join(lines[:5]) + "new = 1\n" * 195)})
-    before = {"a.py": ((*range(1, 6), *range(6, 106)), range(106, 201))}
-    compared = compare(before, {"a.py": ((1, 2, *range(6, 110)), (3, 4, 5, *range(110, 201)))}, change)
-    assert (compared.kept_before.total, compared.lost) == (5, 3)
-    assert (compared.delta, compared.is_lost) == (-1.5, False)
-
-
 def test_a_renamed_file_is_followed() -> None:
     renamed = file_change("b.py", OLD, OLD + "last = 1\n").model_copy(update={"old_path": "a.py", "status": "renamed"})
     change = NOTHING.model_copy(
@@ -135,31 +172,12 @@ def test_a_renamed_file_is_followed() -> None:
     assert (compared.losses[0].path, compared.lost) == ("b.py", 10)
 
 
-def test_a_file_whose_change_was_not_read_is_not_compared() -> None:
-    change = NOTHING.model_copy(update={"touched": (TouchedFile(path="a.py"),)})
-    compared = compare(MEASURED, {"a.py": ((), range(1, 41))}, change)
-    assert (compared.unknown, compared.lost, compared.is_lost) == (1, 0, False)
-
-
 def test_a_file_that_the_report_does_not_name_any_more_is_lost() -> None:
     """As where nothing imports it: coverage.py names files that ran only."""
     compared = compare({**MEASURED, "b.py": (range(1, 61), ())}, {"b.py": (range(1, 61), ())})
     assert (compared.lost, compared.losses[0].is_unnamed) == (40, True)
     assert CERTAIN <= find(compared).confidence < 0.9
     assert "the report does not name it any more" in find(compared).what
-
-
-def test_a_file_that_a_new_test_imports_first_is_no_loss() -> None:
-    """Its lines count from now on, and the share of the whole program falls."""
-    compared = compare(MEASURED, {"a.py": (range(1, 41), ()), "old.py": ((1,), range(2, 400))})
-    assert plain_delta(compared) < -80
-    assert (compared.delta, compared.is_lost) == (0.0, False)
-
-
-def test_lines_that_are_left_out_of_the_measurement_are_counted() -> None:
-    """As by a comment: no loss by itself, but said."""
-    compared = compare(MEASURED, {"a.py": (range(1, 31), ())})
-    assert (compared.left_out, compared.lost, compared.is_lost) == (10, 0, False)
 
 
 @pytest.mark.parametrize(
@@ -198,39 +216,19 @@ def test_much_new_code_without_tests_is_a_loss(new: int, covered: int, is_lost: 
         assert CERTAIN <= find(compared).confidence < 0.9
 
 
-def test_tests_are_no_part_of_the_program() -> None:
-    change, _ = change_of({"tests/test_a.py": (OLD, None)})
-    compared = compare({**MEASURED, "tests/test_a.py": (range(1, 41), ())}, MEASURED, change)
-    assert (compared.before.total, plain_delta(compared), compared.is_lost) == (40, 0.0, False)
-
-
-def test_lines_beyond_a_file_cover_nothing_for_it() -> None:
-    """A report that names lines that are not there raises the plain share only."""
-    compared = compare(MEASURED, {"a.py": (range(11, 9_000), range(1, 11))})
-    assert plain_delta(compared) > -1
-    assert compared.is_lost
-
-
-def test_better_tests_raise_it() -> None:
-    compared = compare({"a.py": (range(1, 31), range(31, 41))}, MEASURED)
-    assert (compared.delta, plain_delta(compared), compared.fall) == (25.0, 25.0, 0.0)
-
-
 @pytest.mark.parametrize(
-    "asked",
+    ("asked", "is_excused"),
     [
-        "The coverage may fall a little here.",
-        "Go on.\nWe accept a lower coverage.",
-        "It is generated code, so its coverage will drop.",
+        ("The coverage may fall a little here.", True),
+        ("Go on.\nWe accept a lower coverage.", True),
+        ("It is generated code, so its coverage will drop.", True),
+        ("The coverage may not fall.", False),
+        ("Raise the coverage.", False),
+        ("Never accept lower coverage.", False),
     ],
 )
-def test_people_may_let_it_fall(asked: str) -> None:
-    assert find(LOST, asked=asked).excuse == "People said that the coverage may fall."
-
-
-@pytest.mark.parametrize("asked", ["The coverage may not fall.", "Raise the coverage.", "Never accept lower coverage."])
-def test_other_words_let_nothing_fall(asked: str) -> None:
-    assert not find(LOST, asked=asked).excuse
+def test_people_may_let_it_fall(asked: str, is_excused: bool) -> None:
+    assert find(LOST, asked=asked).excuse == ("People said that the coverage may fall." if is_excused else "")
 
 
 def test_tests_that_people_asked_to_remove_excuse_what_they_ran() -> None:

@@ -1,7 +1,7 @@
 """Real commits whose commands run in the real sandbox: what is run again and where, and what counts."""
 
 import shutil
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -12,10 +12,8 @@ from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.review.review import RiskLevel
 from domain.runs.testing import MAX_DETAILED, SuiteVerdict, TestRun, decide_verdict
-from tests.toolchain import toolchain
 from tests.unit.sandbox.machine import has_bubblewrap
-from tests.unit.workspace.remotes import AUTHORIZATION, Author, serve
-from workspace.mirror import Mirrors
+from tests.unit.testing.two_commits import mirror_change
 
 pytestmark = pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")
 
@@ -49,40 +47,20 @@ def told() -> list[str]:
 
 
 @pytest.fixture
-async def tested(tmp_path: Path, told: list[str]) -> AsyncGenerator[Tests]:
+def tested(tmp_path: Path, told: list[str], toolbox: Toolbox) -> Tests:
     """Tests what is changed in a repository."""
-    async with Toolbox.start(workers=1, reads=[toolchain()]) as toolbox:
 
-        async def test(
-            before: Mapping[str, str], after: Mapping[str, str], *, compares: bool = False, **commands: str
-        ) -> TestRun:
-            given = Commands.model_validate(commands)
-            return await _run_tests(tmp_path, {**PROJECT, **before}, after, given, toolbox, told, compares)
-
-        yield test
-
-
-async def _run_tests(
-    place: Path,
-    before: Mapping[str, str],
-    after: Mapping[str, str],
-    commands: Commands,
-    toolbox: Toolbox,
-    told: list[str],
-    compares: bool,
-) -> TestRun:
     async def tell(doing: str) -> None:
         told.append(doing)
 
-    (place / "remotes").mkdir()
-    author = Author(place / "remotes" / "repo.git")
-    base, head = author.commit(before), author.commit(after)
-    async with serve(author.remote.parent) as remote:
-        mirror = await Mirrors(place / "mirrors", seconds=20).mirror(1, remote.url, AUTHORIZATION)
-        for sha in (base, head):
-            await mirror.fetch(sha, sha, 1)
-        change = await mirror.change(base, head)
-        return await tester.Tester(mirror, toolbox, commands, tell, compares=compares).test(change, RiskLevel.high)
+    async def test(
+        before: Mapping[str, str], after: Mapping[str, str], *, compares: bool = False, **commands: str
+    ) -> TestRun:
+        given = Commands.model_validate(commands)
+        async with mirror_change(tmp_path, {**PROJECT, **before}, after) as (mirror, change):
+            return await tester.Tester(mirror, toolbox, given, tell, compares=compares).test(change, RiskLevel.high)
+
+    return test
 
 
 async def test_failed_tests_are_run_again_alone_in_a_fresh_checkout_that_is_set_up(tested: Tests) -> None:
@@ -205,18 +183,11 @@ MEASURING = {"measure.sh": 'echo ran >> ran; printf "%s" "$(cat report.xml)" > "
 REPORT = '<coverage><class filename="a.py"><line number="1" hits="1"/><line number="2" hits="0"/></class></coverage>'
 
 
-async def test_what_the_tests_run_is_measured_without_checks(tmp_path: Path) -> None:
-    (tmp_path / "remotes").mkdir()
-    author = Author(tmp_path / "remotes" / "repo.git")
-    base = author.commit({**MEASURING, "a.py": "b = 1\nc = 2\n", "report.xml": REPORT})
+async def test_what_the_tests_run_is_measured_without_checks(tmp_path: Path, toolbox: Toolbox) -> None:
     commands = Commands(setup="true", build="true", lint="false", test="sh measure.sh")
-    async with (
-        Toolbox.start(workers=1, reads=[toolchain()]) as toolbox,
-        serve(author.remote.parent) as remote,
-    ):
-        mirror = await Mirrors(tmp_path / "mirrors", seconds=20).mirror(1, remote.url, AUTHORIZATION)
-        await mirror.fetch(base, base, 1)
-        run = await tester.Tester(mirror, toolbox, commands).measure(base)
+    files = {**MEASURING, "a.py": "b = 1\nc = 2\n", "report.xml": REPORT}
+    async with mirror_change(tmp_path, files, {"a.py": None}) as (mirror, change):
+        run = await tester.Tester(mirror, toolbox, commands).measure(change.merge_base)
     assert [each.kind for each in run.commands] == ["setup", "build", "test"]
     assert run.coverage is not None
     assert run.coverage.lines == (1, 2)

@@ -24,15 +24,19 @@ class Example:
     needs: str
     lacking: str
 
+    @property
+    def broken(self) -> Files:
+        """A change after which the program does not add any more."""
+        return {self.sums: self.files[self.sums].replace(" + ", " - ")}
+
     def change(self, end: str) -> Changed:
         """A change after which the test ends in one way."""
-        broken = {self.sums: self.files[self.sums].replace(" + ", " - ")}
         if end == "gone":
             return {self.sums: self.lacking, self.test: None}
         if end in {"holds", "lost"}:
-            return {**(broken if end == "lost" else {self.sums: f"{self.files[self.sums]}\n"}), self.test: None}
+            return {**(self.broken if end == "lost" else {self.sums: f"{self.files[self.sums]}\n"}), self.test: None}
         demanded = self.demands.replace("4", "0" if end == "changed" else "5")
-        return {**broken, self.test: self.files[self.test].replace(self.demands, demanded)}
+        return {**self.broken, self.test: self.files[self.test].replace(self.demands, demanded)}
 
 
 _PHP_TEST = "<?php\nrequire_once __DIR__ . '/../src/sums.php';\n\nclass SumsTest extends PHPUnit\\Framework\\TestCase\n{\n    public function testAdds(): void\n    {\n        $this->assertSame(4, add(2, 2));\n    }\n}\n"

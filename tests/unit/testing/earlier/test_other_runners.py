@@ -4,12 +4,15 @@
 import pytest
 
 from agents.testing.earlier_tests.reading import list_shared_changes
+from domain.runs.earlier_tests import EarlierTests
 from messages.earlier_tests import render_section
 from tests.unit.sandbox.machine import has_bubblewrap
-from tests.unit.testing.earlier.conftest import MODULES, PACKAGES, Earlier, has_program
+from tests.unit.testing.conftest import MODULES
+from tests.unit.testing.earlier.conftest import PACKAGES, Earlier, has_program
 from tests.unit.testing.earlier.examples import EXAMPLES, Changed, Example, Files
 
 pytestmark = pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")
+_NEEDS_CARGO = pytest.mark.skipif(not has_program("cargo"), reason="no cargo here")
 _NEEDS_GO = pytest.mark.skipif(not has_program("go"), reason="no go here")
 
 
@@ -21,23 +24,30 @@ _ENDS = [
 ]
 
 
-@pytest.mark.parametrize(("runner", "end"), _ENDS)
-async def test_a_test_ends(earlier: Earlier, runner: str, end: str) -> None:
-    example = EXAMPLES[runner]
+async def find(earlier: Earlier, example: Example, files: Files, change: Changed) -> EarlierTests:
+    """What becomes of the tests of an example, whose program has to be here, after a change of these files."""
     if not has_program(example.needs):
         pytest.skip(f"no {example.needs} here")
     setup = {"setup": f"ln -s {MODULES} node_modules"} if example.needs in PACKAGES else {}
-    found = await earlier(example.files, example.change(end), **setup)
-    assert [each.outcome.value for each in found.tests] == ([] if end == "holds" else [end]), found
+    return await earlier(files, change, **setup)
+
+
+def list_ends(found: EarlierTests) -> list[str]:
+    return [each.outcome.value for each in found.tests]
+
+
+@pytest.mark.parametrize(("runner", "end"), _ENDS)
+async def test_a_test_ends(earlier: Earlier, runner: str, end: str) -> None:
+    example = EXAMPLES[runner]
+    found = await find(earlier, example, example.files, example.change(end))
+    assert list_ends(found) == ([] if end == "holds" else [end]), found
     assert (found.holding, found.not_run) == (end == "holds", ())
     assert all(each.path == example.test for each in found.tests)
 
 
 async def test_what_failed_is_shown_and_not_the_frames_of_its_runner(earlier: Earlier) -> None:
     example = EXAMPLES["rspec"]
-    if not has_program(example.needs):
-        pytest.skip(f"no {example.needs} here")
-    said = render_section(await earlier(example.files, example.change("lost"))).partition("Now:")[2]
+    said = render_section(await find(earlier, example, example.files, example.change("lost"))).partition("Now:")[2]
     assert "expected: 4" in said
     assert "sums_spec.rb:5" in said
     assert "/lib/rspec/" not in said
@@ -61,13 +71,9 @@ DESELECTED: dict[str, tuple[str, Changed]] = {
 @pytest.mark.parametrize("way", DESELECTED)
 async def test_a_failing_test_that_is_deselected_is_lost(earlier: Earlier, way: str) -> None:
     runner, settings = DESELECTED[way]
-    if not has_program(runner):
-        pytest.skip(f"no {runner} here")
     example = EXAMPLES[runner]
-    broken = {example.sums: example.change("lost")[example.sums]}
-    setup = {} if runner == "cargo" else {"setup": f"ln -s {MODULES} node_modules"}
-    found = await earlier(example.files, {**broken, **settings}, **setup)
-    assert [each.outcome.value for each in found.tests] == ["lost"], found
+    found = await find(earlier, example, example.files, {**example.broken, **settings})
+    assert list_ends(found) == ["lost"], found
 
 
 PYTEST = Example(
@@ -118,24 +124,19 @@ STOPPED: dict[str, tuple[Example, str, Files]] = {
 @pytest.mark.parametrize("way", STOPPED)
 async def test_a_run_that_would_stop_at_its_first_failure_tells_all(earlier: Earlier, way: str) -> None:
     example, more, settings = STOPPED[way]
-    if not has_program(example.needs):
-        pytest.skip(f"no {example.needs} here")
     again = example.files[example.test].replace("class SumsTest", "class MoreTest")
-    change = {**example.change("lost"), more: None}
-    setup = {"setup": f"ln -s {MODULES} node_modules"} if example.needs in PACKAGES else {}
-    found = await earlier({**example.files, **settings, more: again}, change, **setup)
+    change: Changed = {**example.change("lost"), more: None}
+    found = await find(earlier, example, {**example.files, **settings, more: again}, change)
     told = sorted((each.path, each.outcome.value) for each in found.tests)
     assert told == sorted([(example.test, "lost"), (more, "lost")]), found
 
 
-@pytest.mark.skipif(not has_program("jest"), reason="no jest here")
 async def test_a_threshold_of_coverage_keeps_no_test_from_being_believed(earlier: Earlier) -> None:
     example = EXAMPLES["jest"]
     limits = '{"collectCoverage": true, "coverageThreshold": {"global": {"functions": 100}}}'
     settings = {"package.json": f'{{"scripts": {{"test": "jest"}}, "jest": {limits}}}'}
     uncovered = {example.sums: example.files[example.sums] + "exports.sub = (a, b) => a - b;\n"}
-    files = {**example.files, **settings, **uncovered}
-    found = await earlier(files, {example.test: None}, setup=f"ln -s {MODULES} node_modules")
+    found = await find(earlier, example, {**example.files, **settings, **uncovered}, {example.test: None})
     assert (found.holding, found.tests, found.not_run) == (1, (), ())
 
 
@@ -163,48 +164,40 @@ _OF_ROWS = {
 
 
 @pytest.mark.parametrize("row", _OF_ROWS)
-@pytest.mark.skipif(not has_program("phpunit"), reason="no phpunit here")
 async def test_a_row_of_phpunit_that_only_has_a_number_ends(earlier: Earlier, row: str) -> None:
     """Where rows come and go, so do their numbers."""
     example, (old, new, ends) = EXAMPLES["phpunit"], _OF_ROWS[row]
-    files = {**example.files, example.test: _NUMBERED}
-    change = {example.sums: example.change("lost")[example.sums], example.test: _NUMBERED.replace(old, new)}
-    found = await earlier(files, change)
-    assert [each.outcome.value for each in found.tests] == ends, found
+    change: Changed = {**example.broken, example.test: _NUMBERED.replace(old, new)}
+    found = await find(earlier, example, {**example.files, example.test: _NUMBERED}, change)
+    assert list_ends(found) == ends, found
     assert [why[:6] for why in found.not_run] == ["1 row "] * ends.count("unknown")
 
 
-@pytest.mark.skipif(not has_program("phpunit"), reason="no phpunit here")
 async def test_tests_for_a_newer_phpunit_are_not_removed(earlier: Earlier) -> None:
     example = EXAMPLES["phpunit"]
     newer = "    #[PHPUnit\\Framework\\Attributes\\Test]\n    public function adds"
     test = example.files[example.test].replace("    public function testAdds", newer).replace("(4,", "(0,")
-    found = await earlier(example.files, {**example.change("changed"), example.test: test})
-    assert [each.outcome.value for each in found.tests] == ["unknown"], found
+    found = await find(earlier, example, example.files, {**example.change("changed"), example.test: test})
+    assert list_ends(found) == ["unknown"], found
 
 
 _MADE = "const assert = require('assert');\nconst fs = require('fs');\nconst { add } = require('../sums');\n\nfor (const row of fs.readdirSync(__dirname + '/rows')) {\n  it('adds ' + row, () => {\n    const [a, b, c] = fs.readFileSync(__dirname + '/rows/' + row, 'utf8').split(' ').map(Number);\n    assert.equal(add(a, b), c);\n  });\n}\n"
 
 
 @pytest.mark.parametrize(("row", "end"), [("2 2 0", "changed"), ("2 0 2", "lost"), ("2 2 5", "open"), (None, "lost")])
-@pytest.mark.skipif(not has_program("mocha"), reason="no mocha here")
 async def test_a_test_whose_name_is_put_together_ends(earlier: Earlier, row: str | None, end: str) -> None:
     example = EXAMPLES["mocha"]
     files = {**example.files, example.test: _MADE, "test/rows/a": "2 2 4", "test/rows/b": "1 0 1"}
-    change = {example.sums: example.change("lost")[example.sums], "test/rows/a": row}
-    found = await earlier(files, change, setup=f"ln -s {MODULES} node_modules")
+    found = await find(earlier, example, files, {**example.broken, "test/rows/a": row})
     assert [(each.id.rpartition(" ")[2], each.outcome.value) for each in found.tests] == [("a", end)], found
 
 
-@pytest.mark.skipif(not has_program("mocha"), reason="no mocha here")
 async def test_a_helper_among_the_tests_that_checks_nothing_any_more_hides_a_failure(earlier: Earlier) -> None:
     example = EXAMPLES["mocha"]
     checked = example.files[example.test].replace("require('assert')", "require('./check')")
     check = "exports.equal = (a, b) => {\n  if (a !== b) throw new Error(`${a} is not ${b}`);\n};\n"
-    broken = {example.sums: example.change("lost")[example.sums]}
-    change = {**broken, "test/check.js": "exports.equal = (a, b) => {};\n"}
     files = {**example.files, example.test: checked, "test/check.js": check}
-    found = await earlier(files, change, setup=f"ln -s {MODULES} node_modules")
+    found = await find(earlier, example, files, {**example.broken, "test/check.js": "exports.equal = (a, b) => {};\n"})
     assert [(each.path, each.outcome.value) for each in found.tests] == [(example.test, "lost")], found
 
 
@@ -243,10 +236,8 @@ async def test_a_test_that_a_script_leaves_out_is_lost_if_it_fails(
     earlier: Earlier, way: str, *, is_broken: bool
 ) -> None:
     example, path, before, after = SCRIPTS[way]
-    if not has_program(example.needs):
-        pytest.skip(f"no {example.needs} here")
-    broken = {example.sums: example.change("lost")[example.sums]} if is_broken else {}
-    found = await earlier({**example.files, path: before}, {**broken, path: after})
+    change: Changed = {**(example.broken if is_broken else {}), path: after}
+    found = await find(earlier, example, {**example.files, path: before}, change)
     assert [(each.path, each.outcome.value) for each in found.tests] == is_broken * [(example.test, "lost")], found
     assert found.holding == (not is_broken)
 
@@ -271,30 +262,16 @@ _CARGO: Files = {
     "src/lib.rs": "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn adds() {\n        assert_eq!(add(2, 2), 4);\n    }\n}\n",
 }
 _BAD = ("    a + b", "    a - b")
-IN_SOURCES: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
-    "holds": ([("        assert_eq!(add(2, 2), 4);\n", "")], []),
-    "lost": ([_BAD, ("        assert_eq!(add(2, 2), 4);\n", "        let _ = add(2, 2);\n")], ["lost"]),
-    "expected to fail": ([_BAD, ("    #[test]\n", "    #[test]\n    #[should_panic]\n")], ["lost"]),
-    "lost, and the end of its module is indented": (
-        [_BAD, ("        assert_eq!(add(2, 2), 4);\n    }\n}", "    }\n    }")],
-        ["lost"],
-    ),
-    "changed": ([_BAD, (", 4)", ", 0)")], ["changed"]),
-    "open": ([_BAD, (", 4)", ", 5)")], ["open"]),
-}
 
 
-@pytest.mark.parametrize("end", IN_SOURCES)
-@pytest.mark.skipif(not has_program("cargo"), reason="no cargo here")
-async def test_a_test_within_a_source_of_rust_ends(earlier: Earlier, end: str) -> None:
-    pairs, outcomes = IN_SOURCES[end]
-    text = _CARGO["src/lib.rs"]
+def rewrite(text: str, *pairs: tuple[str, str]) -> str:
     for old, new in pairs:
         assert old in text
         text = text.replace(old, new)
-    found = await earlier(_CARGO, {"src/lib.rs": text})
-    assert [each.outcome.value for each in found.tests] == outcomes, found
-    assert bool(found.holding) == (not outcomes), found
+    return text
+
+
+_DEMAND = "        assert_eq!(add(2, 2), 4);\n"
 
 
 _MODULE = _CARGO["src/lib.rs"].partition("#[cfg(test)]\n")[2]
@@ -317,45 +294,47 @@ fn adds() {
     assert!(sums.contains_key(&add(2, 2)));
 }
 """
-OF_RUST: dict[str, tuple[Files, dict[str, str], list[str]]] = {
-    "moved to a file of its own": (
-        _CARGO,
-        {**_MOVED, "src/tests.rs": "use super::*;\n\n#[test]\nfn adds() {\n    assert_eq!(add(2, 2), 4);\n}\n"},
-        [],
-    ),
-    "moved to a file of its own, demanding less": (
-        _CARGO,
-        {
-            "src/lib.rs": _MOVED["src/lib.rs"].replace(*_BAD),
-            "src/tests.rs": "use super::*;\n\n#[test]\nfn adds() {\n    let _ = add(2, 2);\n}\n",
-        },
+_WITHIN = (_CARGO, _CARGO["src/lib.rs"])
+_BESIDE = ({**_CARGO, "src/lib.rs": _AT_THE_TOP}, _AT_THE_TOP)
+OF_RUST: dict[str, tuple[tuple[Files, str], list[tuple[str, str]], list[str]]] = {  # what is replaced, and the ends
+    "holds": (_WITHIN, [(_DEMAND, "")], []),
+    "lost": (_WITHIN, [_BAD, (_DEMAND, "        let _ = add(2, 2);\n")], ["lost"]),
+    "expected to fail": (_WITHIN, [_BAD, ("    #[test]\n", "    #[test]\n    #[should_panic]\n")], ["lost"]),
+    "lost, and the end of its module is indented": (
+        _WITHIN,
+        [_BAD, (f"{_DEMAND}    }}\n}}", "    }\n    }")],
         ["lost"],
     ),
-    "beside the program, ignored": (
-        {**_CARGO, "src/lib.rs": _AT_THE_TOP},
-        {"src/lib.rs": _AT_THE_TOP.replace(*_BAD).replace("#[test]\n", "#[test]\n#[ignore]\n")},
-        ["lost"],
-    ),
-    "beside the program, and a test no more": (
-        {**_CARGO, "src/lib.rs": _AT_THE_TOP},
-        {"src/lib.rs": _AT_THE_TOP.replace(*_BAD).replace("#[test]\n", "")},
-        ["lost"],
-    ),
-    "beside the program, by the values it shares": (
-        {**_CARGO, "src/lib.rs": _AT_THE_TOP},
-        {"src/lib.rs": _AT_THE_TOP.replace(*_BAD).replace("(4,", "(0,")},
-        ["changed"],
-    ),
+    "changed": (_WITHIN, [_BAD, (", 4)", ", 0)")], ["changed"]),
+    "open": (_WITHIN, [_BAD, (", 4)", ", 5)")], ["open"]),
+    "beside the program, ignored": (_BESIDE, [_BAD, ("#[test]\n", "#[test]\n#[ignore]\n")], ["lost"]),
+    "beside the program, and a test no more": (_BESIDE, [_BAD, ("#[test]\n", "")], ["lost"]),
+    "beside the program, by the values it shares": (_BESIDE, [_BAD, ("(4,", "(0,")], ["changed"]),
 }
 
 
 @pytest.mark.parametrize("end", OF_RUST)
-@pytest.mark.skipif(not has_program("cargo"), reason="no cargo here")
-async def test_where_a_test_of_rust_stands_makes_no_difference(earlier: Earlier, end: str) -> None:
-    before, after, outcomes = OF_RUST[end]
-    found = await earlier(before, after)
-    assert [each.outcome.value for each in found.tests] == outcomes, found
-    assert bool(found.holding) == (not outcomes), found
+@_NEEDS_CARGO
+async def test_a_test_in_a_source_of_rust_ends(earlier: Earlier, end: str) -> None:
+    (files, text), pairs, ends = OF_RUST[end]
+    found = await earlier(files, {"src/lib.rs": rewrite(text, *pairs)})
+    assert list_ends(found) == ends, found
+    assert bool(found.holding) == (not ends), found
+
+
+@pytest.mark.parametrize(
+    ("pairs", "demand", "ends"),
+    [([], "assert_eq!(add(2, 2), 4)", []), ([_BAD], "let _ = add(2, 2)", ["lost"])],
+    ids=["as it was", "demanding less"],
+)
+@_NEEDS_CARGO
+async def test_a_test_of_rust_may_move_to_a_file_of_its_own(
+    earlier: Earlier, pairs: list[tuple[str, str]], demand: str, ends: list[str]
+) -> None:
+    moved = f"use super::*;\n\n#[test]\nfn adds() {{\n    {demand};\n}}\n"
+    found = await earlier(_CARGO, {"src/lib.rs": rewrite(_MOVED["src/lib.rs"], *pairs), "src/tests.rs": moved})
+    assert list_ends(found) == ends, found
+    assert bool(found.holding) == (not ends), found
 
 
 @_NEEDS_GO
@@ -437,6 +416,12 @@ async def test_a_new_file_of_go_that_ends_the_run_of_all_others(earlier: Earlier
     assert [(each.id, each.outcome.value) for each in found.tests] == [("sums_test.go::TestAdds", outcome)], found
 
 
+def install(name: str) -> str:
+    """A set-up that takes a program of the repository for that of a package."""
+    place = f"node_modules/.bin/{name}"
+    return f"sh -c 'mkdir -p node_modules/.bin && cp old/{name} {place} && chmod +x {place}'"
+
+
 _OLD_MOCHA = """#!/usr/bin/env node
 const test = {fullTitle: 'adds', file: process.cwd() + '/test/sums.js', err: {}};
 try { require(test.file); } catch (error) { test.err = {message: error.message}; }
@@ -445,19 +430,6 @@ console.log('{ said by a test');
 console.log(JSON.stringify({stats: {}, passes: failed ? [] : [test], failures: failed ? [test] : []}, null, 2));
 process.exitCode = +failed;
 """
-
-
-async def test_a_mocha_that_only_prints_its_report_is_read(earlier: Earlier) -> None:
-    files = {
-        "package.json": '{"scripts": {"test": "mocha"}}',
-        "sums.js": "exports.add = (a, b) => a + b;\n",
-        "test/sums.js": "require('assert').equal(require('../sums').add(2, 2), 4);\n",
-        "old/mocha": _OLD_MOCHA,
-    }
-    setup = "sh -c 'mkdir -p node_modules/.bin && cp old/mocha node_modules/.bin/ && chmod +x node_modules/.bin/mocha'"
-    change: Changed = {"sums.js": "exports.add = (a, b) => a - b;\n", "test/sums.js": None}
-    found = await earlier(files, change, setup=setup)
-    assert [(each.id, each.outcome.value) for each in found.tests] == [("test/sums.js::adds", "lost")], found
 
 
 _MOCHA_WITHOUT_FILES = """#!/usr/bin/env node
@@ -509,11 +481,8 @@ async def test_a_test_that_no_run_of_all_tests_reaches_any_more(earlier: Earlier
     """Their reports do not say which file a test is in, so that each file runs by itself."""
     name, program, change = LEAVING_OUT[way]
     files = {**_SPECS, "package.json": f'{{"scripts": {{"test": "{name}"}}}}', f"old/{name}": program}
-    setup = (
-        f"sh -c 'mkdir -p node_modules/.bin && cp old/{name} node_modules/.bin/ && chmod +x node_modules/.bin/{name}'"
-    )
     sums = _SPECS["sums.js"].replace("a + b", "a - b" if is_broken else "b + a")
-    found = await earlier(files, {"sums.js": sums, **change}, setup=setup)
+    found = await earlier(files, {"sums.js": sums, **change}, setup=install(name))
     told = [("test/adds.js::adds", "lost")] if is_broken else []
     assert ([(each.id, each.outcome.value) for each in found.tests], found.holding) == (told, 2 - len(told)), found
 
@@ -528,21 +497,6 @@ const report = {testResults: [{name, status: result.status, assertionResults: [r
 require('fs').writeFileSync(file, JSON.stringify(report));
 process.exitCode = +(result.status === 'failed');
 """
-
-
-async def test_a_vitest_that_knows_no_lines_is_run_without(earlier: Earlier) -> None:
-    files = {
-        "package.json": '{"scripts": {"test": "vitest"}}',
-        "sums.js": "exports.add = (a, b) => a + b;\n",
-        "sums.test.js": "require('assert').equal(require('./sums').add(2, 2), 4);\n",
-        "old/vitest": _OLD_VITEST,
-    }
-    setup = (
-        "sh -c 'mkdir -p node_modules/.bin && cp old/vitest node_modules/.bin/ && chmod +x node_modules/.bin/vitest'"
-    )
-    change: Changed = {"sums.js": "exports.add = (a, b) => a - b;\n", "sums.test.js": None}
-    found = await earlier(files, change, setup=setup)
-    assert [(each.id, each.outcome.value) for each in found.tests] == [("sums.test.js::adds", "lost")], found
 
 
 _MOCHA_2 = """#!/usr/bin/env node
@@ -563,17 +517,31 @@ process.exitCode = failures.length;
 """
 
 
-async def test_a_mocha_that_knows_none_of_our_options_is_run_without(earlier: Earlier) -> None:
-    """Its script asks for another report, with a word that is no file."""
+OLD: dict[str, tuple[str, str, str, str]] = {  # what runs the tests, its script, its program, and the test
+    "a mocha that only prints its report": ("mocha", "mocha", _OLD_MOCHA, "test/sums.js"),
+    "a mocha that knows none of our options, nor that of its script": (
+        "mocha",
+        "mocha --reporter spec",
+        _MOCHA_2,
+        "test/sums.js",
+    ),
+    "a vitest that knows no lines": ("vitest", "vitest", _OLD_VITEST, "sums.test.js"),
+}
+
+
+@pytest.mark.parametrize("program", OLD)
+async def test_an_old_program_is_run_as_it_can_be(earlier: Earlier, program: str) -> None:
+    name, script, text, test = OLD[program]
+    sums = "../sums" if "/" in test else "./sums"
     files = {
-        "package.json": '{"scripts": {"test": "mocha --reporter spec"}}',
+        "package.json": f'{{"scripts": {{"test": "{script}"}}}}',
         "sums.js": "exports.add = (a, b) => a + b;\n",
-        "test/sums.js": "require('assert').equal(require('../sums').add(2, 2), 4);\n",
-        "old/mocha": _MOCHA_2,
+        test: f"require('assert').equal(require('{sums}').add(2, 2), 4);\n",
+        f"old/{name}": text,
     }
-    setup = "sh -c 'mkdir -p node_modules/.bin && cp old/mocha node_modules/.bin/ && chmod +x node_modules/.bin/mocha'"
-    found = await earlier(files, {"sums.js": "exports.add = (a, b) => a - b;\n", "test/sums.js": None}, setup=setup)
-    assert [(each.id, each.outcome.value) for each in found.tests] == [("test/sums.js::adds", "lost")], found
+    change: Changed = {"sums.js": "exports.add = (a, b) => a - b;\n", test: None}
+    found = await earlier(files, change, setup=install(name))
+    assert [(each.id, each.outcome.value) for each in found.tests] == [(f"{test}::adds", "lost")], found
 
 
 _OWN: Files = {

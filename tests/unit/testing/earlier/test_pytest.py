@@ -1,6 +1,8 @@
 # ruff: noqa: E501 - the tables of cases hold whole files on a line
 """The earlier tests of pytest on new code: each way in which one can end."""
 
+from collections.abc import Mapping
+
 import pytest
 from inline_snapshot import snapshot
 
@@ -12,6 +14,7 @@ pytestmark = pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")
 
 PROGRAM = {"pyproject.toml": "[tool.pytest.ini_options]\n", "sums.py": "def add(a, b):\n    return a + b\n"}
 BROKEN = {"sums.py": "def add(a, b):\n    return a - b\n"}
+_TESTS = "tests/test_a.py"
 TEST = "from sums import add\n\n\ndef test_adds():\n    assert add(2, 2) == 4\n"
 
 
@@ -39,12 +42,6 @@ async def test_how_many_are_not_told_counts_what_is_known(earlier: Earlier, dema
     rows = f"from sums import add\nimport pytest\n\n\n@pytest.mark.parametrize('number', range(101))\ndef test_adds(number):\n    assert add(number, 1) == {demand}\n"
     found = await earlier({**PROGRAM, "tests/test_sums.py": rows}, {**BROKEN, "tests/test_sums.py": None})
     assert (found.untold, len(found.tests)) == (untold, 100)
-
-
-async def test_a_test_that_demands_another_value_has_changed(earlier: Earlier) -> None:
-    after = {**BROKEN, "tests/test_sums.py": TEST.replace("== 4", "== 0")}
-    found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, after)
-    assert [each.outcome for each in found.tests] == [EarlierOutcome.changed]
 
 
 async def test_a_check_that_stretches_over_lines_is_shown_as_a_whole(earlier: Earlier) -> None:
@@ -87,12 +84,6 @@ async def test_a_helper_that_uses_the_program_as_it_was_demands_nothing(
     change = {"shop.py": frozen, "tests/helpers.py": helper.replace(line, "parcel = Parcel(parcel.weight)")}
     found = await earlier(before, change)
     assert [(each.id, each.outcome.value) for each in found.tests] == [("tests/test_shop.py::test_weight", outcome)]
-
-
-async def test_a_test_that_still_fails_is_seen_by_everybody(earlier: Earlier) -> None:
-    after = {**BROKEN, "tests/test_sums.py": TEST.replace("== 4", "== 5")}
-    found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, after)
-    assert [each.outcome for each in found.tests] == [EarlierOutcome.open]
 
 
 def name(found: EarlierTests) -> dict[str, str]:
@@ -148,492 +139,435 @@ IN_TESTS = {
     "tests/test_b.py": "def test_b():\n    assert True\n",
 }
 
-CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] = {
-    "the data that a helper reads": (
-        {
+
+Case = tuple[dict[str, str], dict[str, str | None], dict[str, str]]
+
+
+def _rewrite(
+    test: str,
+    now: str | None,
+    ends: dict[str, str],
+    *,
+    before: Mapping[str, str] = PROGRAM,
+    change: Mapping[str, str | None] = BROKEN,
+) -> Case:
+    """A file of tests that is another one after the change, or gone, and how its tests end."""
+    return {**before, _TESTS: test}, {**change, **({} if now == test else {_TESTS: now})}, ends
+
+
+CASES: dict[str, Case] = {
+    "demands another value": _rewrite(TEST, TEST.replace("== 4", "== 0"), {"test_adds": "changed"}),
+    "still fails, as everybody sees": _rewrite(TEST, TEST.replace("== 4", "== 5"), {"test_adds": "open"}),
+    "the data that a helper reads": _rewrite(
+        "from sums import add\nfrom tests.reading import read\n\n\ndef test_rows():\n    for name in ['fir' + 'st']:\n        a, b, c = read(name)\n        assert add(a, b) == c\n",
+        "from sums import add\nfrom tests.reading import read\n\n\ndef test_rows():\n    for name in ['fir' + 'st']:\n        a, b, c = read(name)\n        assert add(a, b) == c\n",
+        {"test_rows": "lost"},
+        before={
             **PROGRAM,
             "tests/__init__.py": "",
             "tests/reading.py": "from pathlib import Path\n\nROWS = Path(__file__).parent / 'rows'\n\n\ndef read(name):\n    return [int(word) for word in (ROWS / f'{name}.txt').read_text().split()]\n",
-            "tests/test_a.py": "from sums import add\nfrom tests.reading import read\n\n\ndef test_rows():\n    for name in ['fir' + 'st']:\n        a, b, c = read(name)\n        assert add(a, b) == c\n",
             "tests/test_first.py": "def test_first():\n    assert True\n",
             "tests/rows/first.txt": "2 2 4",
         },
-        {**BROKEN, "tests/rows/first.txt": "2 0 2"},
-        {"test_rows": "lost"},
+        change={**BROKEN, "tests/rows/first.txt": "2 0 2"},
     ),
     "in a file that is called as tests are": (
         {**PROGRAM, "test.py": TEST},
         {**BROKEN, "test.py": TEST.replace("== 4", "is not None")},
         {"test_adds": "blind"},
     ),
-    "moved to where no run of all tests comes": (
-        {**IN_TESTS, "tests/test_a.py": TEST},
-        {**BROKEN, "tests/test_a.py": None, "more/test_a.py": TEST},
-        {"test_adds": "lost"},
+    "moved to where no run of all tests comes": _rewrite(
+        TEST, None, {"test_adds": "lost"}, before=IN_TESTS, change={**BROKEN, "more/test_a.py": TEST}
     ),
-    "left out by a pattern in place of many names, and another file has a test of its name": (
-        {
+    "left out by a pattern in place of many names, and another file has a test of its name": _rewrite(
+        TEST,
+        TEST,
+        {"test_adds": "lost"},
+        before={
             **PROGRAM,
             "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\naddopts = '--ignore tests/load_a.py --ignore tests/load_b.py'\n",
-            "tests/test_a.py": TEST,
             "tests/test_b.py": "def test_adds():\n    assert True\n",
         },
-        {
+        change={
             **BROKEN,
             "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\naddopts = '--ignore-glob tests/*_a.py'\n",
         },
-        {"test_adds": "lost"},
     ),
-    "moved to where everybody sees that it fails": (
-        {**IN_TESTS, "tests/test_a.py": TEST},
-        {**BROKEN, "tests/test_a.py": None, "tests/more/test_a.py": TEST},
-        {"test_adds": "open"},
+    "moved to where everybody sees that it fails": _rewrite(
+        TEST, None, {"test_adds": "open"}, before=IN_TESTS, change={**BROKEN, "tests/more/test_a.py": TEST}
     ),
-    "the data of one row is removed": (
-        {**PROGRAM, "tests/test_a.py": BY_ROWS, "tests/rows/one.txt": "1 0 1", "tests/rows/two.txt": "2 2 4"},
-        {**BROKEN, "tests/rows/two.txt": None},
+    "the data of one row is removed": _rewrite(
+        BY_ROWS,
+        BY_ROWS,
         {"test_row[two]": "lost"},
+        before={**PROGRAM, "tests/rows/one.txt": "1 0 1", "tests/rows/two.txt": "2 2 4"},
+        change={**BROKEN, "tests/rows/two.txt": None},
     ),
-    "the data of one row is a document": (
-        {**PROGRAM, "tests/test_a.py": BY_ROWS, "tests/rows/two.md": "2 2 4"},
-        {**BROKEN, "tests/rows/two.md": "2 0 2"},
+    "the data of one row is a document": _rewrite(
+        BY_ROWS,
+        BY_ROWS,
         {"test_row[two]": "lost"},
+        before={**PROGRAM, "tests/rows/two.md": "2 2 4"},
+        change={**BROKEN, "tests/rows/two.md": "2 0 2"},
     ),
-    "weakened": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {**BROKEN, "tests/test_a.py": TEST.replace("== 4", "is not None")},
+    "weakened": _rewrite(TEST, TEST.replace("== 4", "is not None"), {"test_adds": "blind"}),
+    "held only roughly": _rewrite(
+        TEST,
+        TEST.replace("from sums", "import pytest\nfrom sums").replace("4\n", "pytest.approx(4, abs=9)\n"),
+        {"test_adds": "lost"},
+    ),
+    "held more roughly": _rewrite(ROUGHLY, ROUGHLY.replace("abs=1)", "abs=9)"), {"test_adds": "lost"}),
+    "held but for what rounding leaves": _rewrite(
+        TEST.replace("(2, 2) == 4", "(0.5, 0.2) == 0.7"),
+        TEST.replace("from sums", "import pytest\nfrom sums").replace(
+            "(2, 2) == 4", "(0.5, 0.2) == pytest.approx(0.7, rel=1e-6)"
+        ),
         {"test_adds": "blind"},
+        change={"sums.py": "def add(a, b):\n    return a + b + 1e-9\n"},
     ),
-    "held only roughly": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {
-            **BROKEN,
-            "tests/test_a.py": TEST.replace("from sums", "import pytest\nfrom sums").replace(
-                "4\n", "pytest.approx(4, abs=9)\n"
-            ),
-        },
+    "another value, in a test that leaves it to a helper to compare": _rewrite(
+        VALIDATED, VALIDATED.replace("4", "0"), {"test_adds": "changed"}, before={**PROGRAM, **VALIDATES}
+    ),
+    "no value, in a test that leaves it to a helper to compare": _rewrite(
+        VALIDATED,
+        VALIDATED.replace("(add(2, 2), 4)", "(add, add)"),
         {"test_adds": "lost"},
+        before={**PROGRAM, **VALIDATES},
     ),
-    "held more roughly": (
-        {**PROGRAM, "tests/test_a.py": ROUGHLY},
-        {**BROKEN, "tests/test_a.py": ROUGHLY.replace("abs=1)", "abs=9)")},
-        {"test_adds": "lost"},
+    "emptied": _rewrite(TEST, TEST.replace("assert add(2, 2) == 4", "add(2, 2)"), {"test_adds": "lost"}),
+    "skipped": _rewrite(
+        TEST, TEST.replace("def test", "import pytest\n\n\n@pytest.mark.skip\ndef test"), {"test_adds": "lost"}
     ),
-    "held but for what rounding leaves": (
-        {**PROGRAM, "tests/test_a.py": TEST.replace("(2, 2) == 4", "(0.5, 0.2) == 0.7")},
-        {
-            "sums.py": "def add(a, b):\n    return a + b + 1e-9\n",
-            "tests/test_a.py": TEST.replace("from sums", "import pytest\nfrom sums").replace(
-                "(2, 2) == 4", "(0.5, 0.2) == pytest.approx(0.7, rel=1e-6)"
-            ),
-        },
-        {"test_adds": "blind"},
+    "expected to fail": _rewrite(
+        TEST, TEST.replace("def test", "import pytest\n\n\n@pytest.mark.xfail\ndef test"), {"test_adds": "lost"}
     ),
-    "another value, in a test that leaves it to a helper to compare": (
-        {**PROGRAM, **VALIDATES, "tests/test_a.py": VALIDATED},
-        {**BROKEN, "tests/test_a.py": VALIDATED.replace("4", "0")},
-        {"test_adds": "changed"},
-    ),
-    "no value, in a test that leaves it to a helper to compare": (
-        {**PROGRAM, **VALIDATES, "tests/test_a.py": VALIDATED},
-        {**BROKEN, "tests/test_a.py": VALIDATED.replace("(add(2, 2), 4)", "(add, add)")},
-        {"test_adds": "lost"},
-    ),
-    "emptied": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {**BROKEN, "tests/test_a.py": TEST.replace("assert add(2, 2) == 4", "add(2, 2)")},
-        {"test_adds": "lost"},
-    ),
-    "skipped": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {**BROKEN, "tests/test_a.py": TEST.replace("def test", "import pytest\n\n\n@pytest.mark.skip\ndef test")},
-        {"test_adds": "lost"},
-    ),
-    "expected to fail": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {**BROKEN, "tests/test_a.py": TEST.replace("def test", "import pytest\n\n\n@pytest.mark.xfail\ndef test")},
-        {"test_adds": "lost"},
-    ),
-    "renamed so that nothing runs it": (
-        {**PROGRAM, "tests/test_a.py": MORE},
-        {**BROKEN, "tests/test_a.py": MORE.replace("def test_adds()", "def check_adds()").replace("== 3", "== -1")},
+    "renamed so that nothing runs it": _rewrite(
+        MORE,
+        MORE.replace("def test_adds()", "def check_adds()").replace("== 3", "== -1"),
         {"test_adds": "lost", "test_more_adds": "changed"},
     ),
-    "caught": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {
-            **BROKEN,
-            "tests/test_a.py": TEST.replace("    assert", "    try:\n        assert").replace(
-                "== 4", "== 4\n    except AssertionError:\n        pass"
-            ),
-        },
+    "caught": _rewrite(
+        TEST,
+        TEST.replace("    assert", "    try:\n        assert").replace(
+            "== 4", "== 4\n    except AssertionError:\n        pass"
+        ),
         {"test_adds": "lost"},
     ),
-    "the subject is replaced": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {
+    "the subject is replaced": _rewrite(
+        TEST,
+        TEST,
+        {"test_adds": "lost"},
+        change={
             **BROKEN,
             "tests/conftest.py": "import pytest\nimport sums\n\n\n@pytest.fixture(autouse=True)\ndef _sums(monkeypatch):\n    monkeypatch.setattr('tests.test_a.add', lambda a, b: 4, raising=False)\n    import sys\n    sys.modules['test_a'].add = lambda a, b: 4\n",
         },
-        {"test_adds": "lost"},
     ),
-    "a helper checks less": (
-        {**PROGRAM, **CHECKS, "tests/test_a.py": HELPED},
-        {**BROKEN, "tests/checks.py": "def check(a, b):\n    assert a is not None\n"},
+    "a helper checks less": _rewrite(
+        HELPED,
+        HELPED,
         {"test_adds": "lost"},
+        before={**PROGRAM, **CHECKS},
+        change={**BROKEN, "tests/checks.py": "def check(a, b):\n    assert a is not None\n"},
     ),
-    "a helper is honest": (
-        {**PROGRAM, **CHECKS, "tests/test_a.py": HELPED},
-        {
+    "a helper is honest": _rewrite(
+        HELPED,
+        HELPED,
+        {},
+        before={**PROGRAM, **CHECKS},
+        change={
             "sums.py": f"{PROGRAM['sums.py']}# Still.\n",
             "tests/checks.py": "def check(a, b):\n    assert a is not None\n",
         },
-        {},
     ),
-    "a conftest deselects": (
-        {**PROGRAM, "tests/test_a.py": MORE},
-        {
+    "a conftest deselects": _rewrite(
+        MORE,
+        MORE,
+        {"test_adds": "lost", "test_more_adds": "lost"},
+        change={
             **BROKEN,
             "tests/conftest.py": "def pytest_collection_modifyitems(items):\n    items[:] = [each for each in items if each.name == 'nothing']\n",
         },
-        {"test_adds": "lost", "test_more_adds": "lost"},
     ),
-    "settings deselect": (
-        {**PROGRAM, "tests/test_a.py": MORE},
-        {
+    "settings deselect": _rewrite(
+        MORE,
+        MORE.replace("== 3", "== -1"),
+        {"test_adds": "lost", "test_more_adds": "changed"},
+        change={
             **BROKEN,
             "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--deselect tests/test_a.py::test_adds'\n",
-            "tests/test_a.py": MORE.replace("== 3", "== -1"),
         },
-        {"test_adds": "lost", "test_more_adds": "changed"},
     ),
-    "only settings deselect": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {**BROKEN, "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--ignore tests/test_a.py'\n"},
+    "only settings deselect": _rewrite(
+        TEST,
+        TEST,
         {"test_adds": "lost"},
+        change={**BROKEN, "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--ignore tests/test_a.py'\n"},
     ),
-    "moved": (
-        {**PROGRAM, "tests/test_a.py": MORE},
-        {**BROKEN, "tests/test_a.py": None, "tests/test_b.py": MORE.replace("== 4", "== 0").replace("== 3", "== -1")},
+    "moved": _rewrite(
+        MORE,
+        None,
         {"test_adds": "changed", "test_more_adds": "changed"},
+        change={**BROKEN, "tests/test_b.py": MORE.replace("== 4", "== 0").replace("== 3", "== -1")},
     ),
-    "renamed": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {**BROKEN, "tests/test_a.py": TEST.replace("test_adds", "test_takes_away").replace("== 4", "== 0")},
+    "renamed": _rewrite(
+        TEST, TEST.replace("test_adds", "test_takes_away").replace("== 4", "== 0"), {"test_adds": "changed"}
+    ),
+    "parametrised": _rewrite(TEST, ROWS.replace("(2, 4)", "(2, 0)"), {"test_adds": "changed"}),
+    "translated": _rewrite(
+        TEST,
+        "import unittest\nfrom sums import add\n\n\nclass TestSums(unittest.TestCase):\n    def test_adding(self):\n        self.assertEqual(add(2, 2), 0)\n",
         {"test_adds": "changed"},
     ),
-    "parametrised": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {**BROKEN, "tests/test_a.py": ROWS.replace("(2, 4)", "(2, 0)")},
-        {"test_adds": "changed"},
+    "a row is taken away": _rewrite(ROWS, ROWS.replace("    (2, 4),\n", ""), {"test_doubles[2-4]": "lost"}),
+    "a row is another": _rewrite(ROWS, ROWS.replace("(2, 4)", "(2, 0)"), {"test_doubles[2-4]": "changed"}),
+    "gone with its code": _rewrite(OF_BOTH, TEST, {"test_halves": "gone"}, before=GROWN, change={**PROGRAM}),
+    "gone, and one is hidden behind it": _rewrite(
+        OF_BOTH, None, {"test_halves": "gone", "test_adds": "lost"}, before=GROWN
     ),
-    "translated": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {
-            **BROKEN,
-            "tests/test_a.py": "import unittest\nfrom sums import add\n\n\nclass TestSums(unittest.TestCase):\n    def test_adding(self):\n        self.assertEqual(add(2, 2), 0)\n",
-        },
-        {"test_adds": "changed"},
-    ),
-    "a row is taken away": (
-        {**PROGRAM, "tests/test_a.py": ROWS},
-        {**BROKEN, "tests/test_a.py": ROWS.replace("    (2, 4),\n", "")},
-        {"test_doubles[2-4]": "lost"},
-    ),
-    "a row is another": (
-        {**PROGRAM, "tests/test_a.py": ROWS},
-        {**BROKEN, "tests/test_a.py": ROWS.replace("(2, 4)", "(2, 0)")},
-        {"test_doubles[2-4]": "changed"},
-    ),
-    "gone with its code": (
-        {**GROWN, "tests/test_a.py": OF_BOTH},
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {"test_halves": "gone"},
-    ),
-    "gone, and one is hidden behind it": (
-        {**GROWN, "tests/test_a.py": OF_BOTH},
-        {**BROKEN, "tests/test_a.py": None},
-        {"test_halves": "gone", "test_adds": "lost"},
-    ),
-    "a module is gone": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {"sums.py": None, "tests/test_a.py": None},
-        {"test_adds": "gone"},
-    ),
-    "two are gone with their code, and one new test is like both": (
-        {
+    "a module is gone": _rewrite(TEST, None, {"test_adds": "gone"}, change={"sums.py": None}),
+    "two are gone with their code, and one new test is like both": _rewrite(
+        "from words import make\n\n\ndef test_cast():\n    assert make('A', cast=str.lower) == 'a'\n\n\n"
+        "def test_remap():\n    assert make('A', remap={'A': str.lower('B')}) == 'b'\n",
+        "from words import make\n\n\ndef test_hook():\n    assert make('A', hook=str.lower) == 'a'\n",
+        {"test_cast": "gone", "test_remap": "gone"},
+        before={
             **PROGRAM,
             "words.py": "def make(text, cast=None, remap=None):\n    text = cast(text) if cast else text\n"
             "    return (remap or {}).get(text, text)\n",
-            "tests/test_a.py": "from words import make\n\n\ndef test_cast():\n    assert make('A', cast=str.lower) == 'a'\n\n\n"
-            "def test_remap():\n    assert make('A', remap={'A': str.lower('B')}) == 'b'\n",
         },
-        {
-            "words.py": "def make(text, hook=None):\n    return hook(text) if hook else text\n",
-            "tests/test_a.py": "from words import make\n\n\ndef test_hook():\n    assert make('A', hook=str.lower) == 'a'\n",
-        },
-        {"test_cast": "gone", "test_remap": "gone"},
+        change={"words.py": "def make(text, hook=None):\n    return hook(text) if hook else text\n"},
     ),
-    "a module has another name, and its tests were forgotten": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {"sums.py": None, "totals.py": PROGRAM["sums.py"], "pytest.ini": "[pytest]\naddopts = -ra\n"},
+    "a module has another name, and its tests were forgotten": _rewrite(
+        TEST,
+        TEST,
         {"test_adds": "open"},
+        change={"sums.py": None, "totals.py": PROGRAM["sums.py"], "pytest.ini": "[pytest]\naddopts = -ra\n"},
     ),
-    "a module has another name, and so have its tests": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {
-            "sums.py": None,
-            "totals.py": PROGRAM["sums.py"],
-            "tests/test_a.py": TEST.replace("from sums", "from totals"),
-        },
+    "a module has another name, and so have its tests": _rewrite(
+        TEST,
+        TEST.replace("from sums", "from totals"),
         {"test_adds": "gone"},
+        change={"sums.py": None, "totals.py": PROGRAM["sums.py"]},
     ),
-    "a parameter and an error are gone": (
-        {**GREETS, "tests/test_a.py": ON_GREET},
-        {**QUIET, "tests/test_a.py": None},
-        {"test_loud": "gone", "test_needs_a_name": "gone"},
+    "a parameter and an error are gone": _rewrite(
+        ON_GREET, None, {"test_loud": "gone", "test_needs_a_name": "gone"}, before=GREETS, change={**QUIET}
     ),
-    "a function has another name": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {
-            "sums.py": PROGRAM["sums.py"].replace("add", "total"),
-            "tests/test_a.py": TEST.replace("import add", "import total").replace("add(", "total("),
-        },
+    "a function has another name": _rewrite(
+        TEST,
+        TEST.replace("import add", "import total").replace("add(", "total("),
         {"test_adds": "gone"},
+        change={"sums.py": PROGRAM["sums.py"].replace("add", "total")},
     ),
-    "a helper names what is gone, and the new one does not": (
-        {
+    "a helper names what is gone, and the new one does not": _rewrite(
+        HELPED,
+        HELPED,
+        {},
+        before={
             **GROWN,
             "tests/__init__.py": "",
             "tests/checks.py": "from sums import halve\n\n\ndef check(a, b):\n    assert halve(2 * a) == b\n",
-            "tests/test_a.py": HELPED,
         },
-        {**PROGRAM, **CHECKS},
-        {},
+        change={**PROGRAM, **CHECKS},
     ),
-    "a helper and a test need what is gone, and the new ones do not": (
-        {
+    "a helper and a test need what is gone, and the new ones do not": _rewrite(
+        HELPED + "\n\ndef test_halves():\n    import sums\n\n    check(sums.halve(4), 2)\n",
+        HELPED,
+        {"test_halves": "gone"},
+        before={
             **GROWN,
             "tests/__init__.py": "",
             "tests/checks.py": f"import sums\n\nALL = [sums.halve]\n\n\n{CHECKS['tests/checks.py']}",
-            "tests/test_a.py": HELPED + "\n\ndef test_halves():\n    import sums\n\n    check(sums.halve(4), 2)\n",
         },
-        {**PROGRAM, **CHECKS, "tests/test_a.py": HELPED},
-        {"test_halves": "gone"},
+        change={**PROGRAM, **CHECKS},
     ),
-    "a class of another file is inherited": (
-        {
+    "a class of another file is inherited": _rewrite(
+        "from sums import add\n\n\nclass TestSums:\n    def test_adds(self):\n        assert add(2, 2) == 4\n",
+        None,
+        {},
+        before={
             **PROGRAM,
             "tests/__init__.py": "",
-            "tests/test_a.py": "from sums import add\n\n\nclass TestSums:\n    def test_adds(self):\n        assert add(2, 2) == 4\n",
             "tests/test_b.py": "from tests.test_a import TestSums\n\n\nclass TestMore(TestSums):\n    pass\n",
         },
-        {"sums.py": f"{PROGRAM['sums.py']}# Still.\n", "tests/test_a.py": None, "tests/test_b.py": None},
-        {},
+        change={"sums.py": f"{PROGRAM['sums.py']}# Still.\n", "tests/test_b.py": None},
     ),
-    "it failed before": (
-        {**BROKEN, "pyproject.toml": PROGRAM["pyproject.toml"], "tests/test_a.py": TEST},
-        {"sums.py": f"{BROKEN['sums.py']}# Still.\n", "tests/test_a.py": None},
+    "it failed before": _rewrite(
+        TEST,
+        None,
+        {"test_adds": "unknown"},
+        before={**BROKEN, "pyproject.toml": PROGRAM["pyproject.toml"]},
+        change={"sums.py": f"{BROKEN['sums.py']}# Still.\n"},
+    ),
+    "flaky before": _rewrite(
+        TEST.replace(
+            "    assert",
+            "    import os\n    if os.path.exists('x'):\n        raise OSError\n    open('x', 'w')\n    assert",
+        ),
+        None,
         {"test_adds": "unknown"},
     ),
-    "flaky before": (
-        {
-            **PROGRAM,
-            "tests/test_a.py": TEST.replace(
-                "    assert",
-                "    import os\n    if os.path.exists('x'):\n        raise OSError\n    open('x', 'w')\n    assert",
-            ),
-        },
-        {**BROKEN, "tests/test_a.py": None},
-        {"test_adds": "unknown"},
+    "a document changes": _rewrite(
+        TEST, TEST, {}, before={**PROGRAM, "tests/README.md": "a"}, change={**BROKEN, "tests/README.md": "b"}
     ),
-    "a document changes": (
-        {**PROGRAM, "tests/README.md": "a", "tests/test_a.py": TEST},
-        {**BROKEN, "tests/README.md": "b"},
-        {},
-    ),
-    "ends early": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {"sums.py": "import os\nos._exit(0)\n", "tests/test_a.py": None},
-        {"test_adds": "unknown"},
-    ),
-    "a hostile test writes its own report": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {
-            **BROKEN,
-            "tests/test_a.py": "import os, sys\nfolder = os.environ['FORGE_RESULTS']\nopen(folder + '/junit.xml', 'w').write('<testsuite><testcase classname=\"tests.test_a\" name=\"test_adds\" file=\"tests/test_a.py\"/></testsuite>')\nos._exit(0)\n",
-        },
+    "ends early": _rewrite(TEST, None, {"test_adds": "unknown"}, change={"sums.py": "import os\nos._exit(0)\n"}),
+    "a hostile test writes its own report": _rewrite(
+        TEST,
+        "import os, sys\nfolder = os.environ['FORGE_RESULTS']\nopen(folder + '/junit.xml', 'w').write('<testsuite><testcase classname=\"tests.test_a\" name=\"test_adds\" file=\"tests/test_a.py\"/></testsuite>')\nos._exit(0)\n",
         {"test_adds": "lost"},
     ),
-    "a call takes more": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {"sums.py": "def add(a, b, c):\n    return a + b + c\n", "tests/test_a.py": TEST.replace("2, 2", "2, 2, 0")},
+    "a call takes more": _rewrite(
+        TEST,
+        TEST.replace("2, 2", "2, 2, 0"),
         {"test_adds": "changed"},
+        change={"sums.py": "def add(a, b, c):\n    return a + b + c\n"},
     ),
-    "only a package that measures coverage is not there": (
-        {
+    "only a package that measures coverage is not there": _rewrite(
+        TEST,
+        None,
+        {"test_adds": "lost"},
+        before={
             **PROGRAM,
             "pyproject.toml": PROGRAM["pyproject.toml"] + "\n[project]\nname = 'sums'\ndependencies = ['pytest-cov']\n",
-            "tests/test_a.py": TEST,
         },
-        {**BROKEN, "tests/test_a.py": None},
-        {"test_adds": "lost"},
     ),
-    "split": (
-        {**PROGRAM, "tests/test_a.py": TEST + "    assert add(1, 2) == 3\n"},
-        {
-            **BROKEN,
-            "tests/test_a.py": "from sums import add\n\n\ndef test_adds_two():\n    assert add(2, 2) == 0\n\n\ndef test_adds_one():\n    assert add(1, 2) == -1\n",
-        },
+    "split": _rewrite(
+        TEST + "    assert add(1, 2) == 3\n",
+        "from sums import add\n\n\ndef test_adds_two():\n    assert add(2, 2) == 0\n\n\ndef test_adds_one():\n    assert add(1, 2) == -1\n",
         {"test_adds": "changed"},
     ),
-    "split, and one part is left out": (
-        {**PROGRAM, "tests/test_a.py": TEST + "    assert add(3, 0) == 3\n"},
-        {
-            **BROKEN,
-            "tests/test_a.py": "from sums import add\n\n\ndef test_adds_nothing():\n    assert add(3, 0) == 3\n",
-        },
+    "split, and one part is left out": _rewrite(
+        TEST + "    assert add(3, 0) == 3\n",
+        "from sums import add\n\n\ndef test_adds_nothing():\n    assert add(3, 0) == 3\n",
         {"test_adds": "blind"},
     ),
-    "gone with its code, which a fixture uses that expects an error": (
-        {**GROWN, "tests/test_a.py": BY_FIXTURE},
-        {**PROGRAM, "tests/test_a.py": None},
-        {"test_halves": "gone"},
+    "gone with its code, which a fixture uses that expects an error": _rewrite(
+        BY_FIXTURE, None, {"test_halves": "gone"}, before=GROWN, change={**PROGRAM}
     ),
-    "what was deprecated is gone, and its part of a test": (
-        {
+    "what was deprecated is gone, and its part of a test": _rewrite(
+        f"import pytest\n{TEST}\n    with pytest.warns(DeprecationWarning):\n        assert add('2', 2) == 4\n",
+        TEST,
+        {"test_adds": "changed"},
+        before={
             **PROGRAM,
             "sums.py": "import warnings\n\n\ndef add(a, b):\n    if isinstance(a, str):\n        warnings.warn('use numbers', DeprecationWarning)\n    return int(a) + b\n",
-            "tests/test_a.py": f"import pytest\n{TEST}\n    with pytest.warns(DeprecationWarning):\n        assert add('2', 2) == 4\n",
         },
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {"test_adds": "changed"},
+        change=PROGRAM,
     ),
-    "what is deprecated now, where warnings are errors, and its test is taken away": (
-        {**PROGRAM, "pytest.ini": "[pytest]\nfilterwarnings = error\n", "tests/test_a.py": MORE},
-        {
-            "sums.py": "import warnings\n\n\ndef add(a, b):\n    if a > 1:\n        warnings.warn('add less', DeprecationWarning)\n    return a + b\n",
-            "tests/test_a.py": MORE.replace(TEST.partition("\n\n\n")[2] + "\n\n", ""),
+    "what is deprecated now, where warnings are errors, and its test is taken away": _rewrite(
+        MORE,
+        MORE.replace(TEST.partition("\n\n\n")[2] + "\n\n", ""),
+        {"test_adds": "changed"},
+        before={**PROGRAM, "pytest.ini": "[pytest]\nfilterwarnings = error\n"},
+        change={
+            "sums.py": "import warnings\n\n\ndef add(a, b):\n    if a > 1:\n        warnings.warn('add less', DeprecationWarning)\n    return a + b\n"
         },
-        {"test_adds": "changed"},
     ),
-    "a warning is gone that others still give": (
-        {
+    "a warning is gone that others still give": _rewrite(
+        f"import pytest\n{TEST}\n    with pytest.warns(UserWarning):\n        assert add(-2, 2) == 0\n",
+        TEST,
+        {"test_adds": "meant"},
+        before={
             **PROGRAM,
             "sums.py": "import warnings\n\n\ndef add(a, b):\n    if a < 0:\n        warnings.warn('less', UserWarning)\n    if b < 0:\n        warnings.warn('less', UserWarning)\n    return a + b\n",
-            "tests/test_a.py": f"import pytest\n{TEST}\n    with pytest.warns(UserWarning):\n        assert add(-2, 2) == 0\n",
         },
-        {
-            "sums.py": "import warnings\n\n\ndef add(a, b):\n    if b < 0:\n        warnings.warn('less', UserWarning)\n    return a + b\n",
-            "tests/test_a.py": TEST,
+        change={
+            "sums.py": "import warnings\n\n\ndef add(a, b):\n    if b < 0:\n        warnings.warn('less', UserWarning)\n    return a + b\n"
         },
-        {"test_adds": "meant"},
     ),
-    "a recorded warning is gone that another file still gives": (
-        {
+    "a recorded warning is gone that another file still gives": _rewrite(
+        f"import warnings\n{TEST}\n\ndef test_warns():\n    with warnings.catch_warnings(record=True) as told:\n        add(-2, 2)\n    assert len(told) == 1\n    assert told[0].category is UserWarning\n",
+        TEST,
+        {"test_warns": "gone"},
+        before={
             **PROGRAM,
             "sums.py": "import warnings\n\n\ndef add(a, b):\n    if a < 0:\n        warnings.warn('less', UserWarning)\n    return a + b\n",
             "more.py": "import warnings\n\nwarnings.warn('old', UserWarning)\n",
-            "tests/test_a.py": f"import warnings\n{TEST}\n\ndef test_warns():\n    with warnings.catch_warnings(record=True) as told:\n        add(-2, 2)\n    assert len(told) == 1\n    assert told[0].category is UserWarning\n",
         },
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {"test_warns": "gone"},
+        change=PROGRAM,
     ),
-    "a folder is gone with its code": (
-        {
+    "a folder is gone with its code": _rewrite(
+        TEST,
+        TEST,
+        {"test_area": "gone", "test_area_of_nothing": "gone"},
+        before={
             **PROGRAM,
             "shapes/__init__.py": "",
             "shapes/square.py": "def area(a):\n    return a * a\n",
-            "tests/test_a.py": TEST,
             "tests/shapes/test_square.py": "from shapes.square import area\n\n\ndef test_area():\n    assert area(2) == 4\n\n\ndef test_area_of_nothing():\n    assert area(0) == 0\n",
         },
-        {"shapes/__init__.py": None, "shapes/square.py": None, "tests/shapes/test_square.py": None},
-        {"test_area": "gone", "test_area_of_nothing": "gone"},
+        change={"shapes/__init__.py": None, "shapes/square.py": None, "tests/shapes/test_square.py": None},
     ),
-    "fewer values": (
-        {**PROGRAM, "tests/test_a.py": RANGE},
-        {**BROKEN, "tests/test_a.py": RANGE.replace("range(4)", "range(1)")},
-        {"test_adds": "blind"},
+    "fewer values": _rewrite(RANGE, RANGE.replace("range(4)", "range(1)"), {"test_adds": "blind"}),
+    "other values that met the program of before as well": _rewrite(
+        TEST, TEST.replace("add(2, 2)", "add(4, 0)"), {"test_adds": "blind"}
     ),
-    "other values that met the program of before as well": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {**BROKEN, "tests/test_a.py": TEST.replace("add(2, 2)", "add(4, 0)")},
-        {"test_adds": "blind"},
-    ),
-    "a helper sets a variable": (
-        {**PROGRAM, "tests/conftest.py": "import sys\n", "tests/test_a.py": TEST},
-        {
+    "a helper sets a variable": _rewrite(
+        TEST,
+        TEST,
+        {"test_adds": "lost"},
+        before={**PROGRAM, "tests/conftest.py": "import sys\n"},
+        change={
             "sums.py": "import os\n\n\ndef add(a, b):\n    return a + b if os.environ.get('EXACT') else a - b\n",
             "tests/conftest.py": "import os\nimport sys\n\nos.environ['EXACT'] = '1'\n",
         },
+    ),
+    "fewer values, which come with what the program of before has not": _rewrite(
+        RANGE,
+        RANGE.replace("add\n", "add, halve\n").replace("range(4)", "range(1)"),
+        {"test_adds": "changed"},
+        change={"sums.py": BROKEN["sums.py"] + "\n\ndef halve(a):\n    return a // 2\n"},
+    ),
+    "a constant beside the test is another": _rewrite(
+        CONSTANT, CONSTANT.replace("SUM = 4", "SUM = 0"), {"test_adds": "changed"}
+    ),
+    "a helper beside the test checks less": _rewrite(
+        BESIDE,
+        BESIDE.replace("(a, b):", "(a, b, exact=False):").replace("a == b", "a == b or not exact"),
         {"test_adds": "lost"},
     ),
-    "fewer values, which come with what the program of before has not": (
-        {**PROGRAM, "tests/test_a.py": RANGE},
-        {
-            "sums.py": BROKEN["sums.py"] + "\n\ndef halve(a):\n    return a // 2\n",
-            "tests/test_a.py": RANGE.replace("add\n", "add, halve\n").replace("range(4)", "range(1)"),
-        },
-        {"test_adds": "changed"},
-    ),
-    "a constant beside the test is another": (
-        {**PROGRAM, "tests/test_a.py": CONSTANT},
-        {**BROKEN, "tests/test_a.py": CONSTANT.replace("SUM = 4", "SUM = 0")},
-        {"test_adds": "changed"},
-    ),
-    "a helper beside the test checks less": (
-        {**PROGRAM, "tests/test_a.py": BESIDE},
-        {
-            **BROKEN,
-            "tests/test_a.py": BESIDE.replace("(a, b):", "(a, b, exact=False):").replace(
-                "a == b", "a == b or not exact"
-            ),
-        },
-        {"test_adds": "lost"},
-    ),
-    "other input beside the test, which met the program of before as well": (
-        {**PROGRAM, "sums.py": "def add(a, b=2):\n    return a + b\n", "tests/test_a.py": PARTIAL},
-        {
-            "sums.py": "def add(a, b=3):\n    return a + b\n",
-            "tests/test_a.py": PARTIAL.replace("partial(sums.add)", "partial(sums.add, b=2)"),
-        },
+    "other input beside the test, which met the program of before as well": _rewrite(
+        PARTIAL,
+        PARTIAL.replace("partial(sums.add)", "partial(sums.add, b=2)"),
         {"test_adds": "blind"},
+        before={**PROGRAM, "sums.py": "def add(a, b=2):\n    return a + b\n"},
+        change={"sums.py": "def add(a, b=3):\n    return a + b\n"},
     ),
-    "a helper beside the test takes a tolerance": (
-        {**PROGRAM, "tests/test_a.py": BESIDE},
-        {**BROKEN, "tests/test_a.py": BESIDE.replace("a == b", "a == __import__('pytest').approx(b, abs=9)")},
+    "a helper beside the test takes a tolerance": _rewrite(
+        BESIDE, BESIDE.replace("a == b", "a == __import__('pytest').approx(b, abs=9)"), {"test_adds": "lost"}
+    ),
+    "a helper beside the test takes a larger tolerance": _rewrite(
+        BESIDE.replace("a == b", "a == __import__('pytest').approx(b, abs=1)"),
+        BESIDE.replace("a == b", "a == __import__('pytest').approx(b, abs=9)"),
         {"test_adds": "lost"},
     ),
-    "a helper beside the test takes a larger tolerance": (
-        {**PROGRAM, "tests/test_a.py": BESIDE.replace("a == b", "a == __import__('pytest').approx(b, abs=1)")},
-        {**BROKEN, "tests/test_a.py": BESIDE.replace("a == b", "a == __import__('pytest').approx(b, abs=9)")},
-        {"test_adds": "lost"},
-    ),
-    "a part is replaced that the program of before has not": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {"sums.py": SCALED, "tests/test_a.py": TEST.replace("():", "(monkeypatch):").replace("    assert", SETS_SCALE)},
+    "a part is replaced that the program of before has not": _rewrite(
+        TEST,
+        TEST.replace("():", "(monkeypatch):").replace("    assert", SETS_SCALE),
         {"test_adds": "changed"},
+        change={"sums.py": SCALED},
     ),
-    "its error is caught and demanded": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {
-            "sums.py": "def add(a, b):\n    if a == b:\n        raise ValueError('they must not be the same')\n    return a + b\n",
-            "tests/test_a.py": "from sums import add\n\n\ndef test_adds():\n    try:\n        add(2, 2)\n    except ValueError as error:\n        assert str(error) == 'they must not be the same'\n",
-        },
+    "its error is caught and demanded": _rewrite(
+        TEST,
+        "from sums import add\n\n\ndef test_adds():\n    try:\n        add(2, 2)\n    except ValueError as error:\n        assert str(error) == 'they must not be the same'\n",
         {"test_adds": "blind"},
-    ),
-    "its error is caught": (
-        {**PROGRAM, "tests/test_a.py": TEST},
-        {
-            "sums.py": "def add(a, b):\n    if a == b:\n        raise ValueError('they must not be the same')\n    return a + b\n",
-            "tests/test_a.py": "from sums import add\n\n\ndef test_adds():\n    try:\n        assert add(2, 2) == 4\n    except ValueError as error:\n        assert str(error)\n",
+        change={
+            "sums.py": "def add(a, b):\n    if a == b:\n        raise ValueError('they must not be the same')\n    return a + b\n"
         },
-        {"test_adds": "lost"},
     ),
-    "its failure fails no run": (
-        {**PROGRAM, "tests/conftest.py": "", "tests/test_a.py": TEST},
-        {**BROKEN, "tests/conftest.py": "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n"},
+    "its error is caught": _rewrite(
+        TEST,
+        "from sums import add\n\n\ndef test_adds():\n    try:\n        assert add(2, 2) == 4\n    except ValueError as error:\n        assert str(error)\n",
         {"test_adds": "lost"},
+        change={
+            "sums.py": "def add(a, b):\n    if a == b:\n        raise ValueError('they must not be the same')\n    return a + b\n"
+        },
+    ),
+    "its failure fails no run": _rewrite(
+        TEST,
+        TEST,
+        {"test_adds": "lost"},
+        before={**PROGRAM, "tests/conftest.py": ""},
+        change={**BROKEN, "tests/conftest.py": "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n"},
     ),
     "a row that several tests share, and one of them demands what is new": (
         {"pyproject.toml": "[tool.pytest.ini_options]\n", "words.py": PLURALS, "tests/test_a.py": ON_PLURALS},
@@ -643,41 +577,45 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         },
         {"test_plural[cow-kine]": "changed", "test_stays[cow-kine]": "changed"},
     ),
-    "gone with lines of its code": (
-        {**PROGRAM, "sums.py": CAPPED, "tests/test_a.py": ON_CAPPED},
-        {"sums.py": PROGRAM["sums.py"] + "\n\ndef halve(a):\n    return a // 2\n", "tests/test_a.py": TEST},
+    "gone with lines of its code": _rewrite(
+        ON_CAPPED,
+        TEST,
         {"test_caps": "meant"},
+        before={**PROGRAM, "sums.py": CAPPED},
+        change={"sums.py": PROGRAM["sums.py"] + "\n\ndef halve(a):\n    return a // 2\n"},
     ),
-    "a new test demands the contrary": (
-        {**PROGRAM, "sums.py": CAPPED, "tests/test_a.py": ON_CAPPED},
-        {
-            "sums.py": CAPPED.replace("10", "99"),
-            "tests/test_a.py": TEST,
-            "tests/test_b.py": "from sums import add" + TAKES_ANY,
-        },
+    "a new test demands the contrary": _rewrite(
+        ON_CAPPED,
+        TEST,
         {"test_caps": "meant"},
+        before={**PROGRAM, "sums.py": CAPPED},
+        change={"sums.py": CAPPED.replace("10", "99"), "tests/test_b.py": "from sums import add" + TAKES_ANY},
     ),
-    "a new test demands something else": (
-        {**PROGRAM, "sums.py": CAPPED, "tests/test_a.py": ON_CAPPED},
-        {
+    "a new test demands something else": _rewrite(
+        ON_CAPPED,
+        TEST,
+        {"test_caps": "lost"},
+        before={**PROGRAM, "sums.py": CAPPED},
+        change={
             "sums.py": CAPPED.replace("10", "11") + "\n\ndef halve(a):\n    return a // 2\n",
-            "tests/test_a.py": TEST,
             "tests/test_b.py": "from sums import halve\n\n\ndef test_halves():\n    assert halve(4) == 2\n",
         },
-        {"test_caps": "lost"},
     ),
-    "its code is altered elsewhere": (
-        {**PROGRAM, "sums.py": CAPPED, "tests/test_a.py": ON_CAPPED},
-        {
-            "sums.py": "def cap(a):\n    if a > 11:\n        a = 11\n    return a\n\n\ndef add(a, b):\n    return cap(a) + b\n",
-            "tests/test_a.py": TEST,
+    "its code is altered elsewhere": _rewrite(
+        ON_CAPPED,
+        TEST,
+        {"test_caps": "lost"},
+        before={**PROGRAM, "sums.py": CAPPED},
+        change={
+            "sums.py": "def cap(a):\n    if a > 11:\n        a = 11\n    return a\n\n\ndef add(a, b):\n    return cap(a) + b\n"
         },
-        {"test_caps": "lost"},
     ),
-    "a snapshot is rewritten": (
-        {**PROGRAM, "tests/__snapshots__/sums.snap": "4", "tests/test_a.py": ON_SNAPSHOT},
-        {**BROKEN, "tests/__snapshots__/sums.snap": "0"},
+    "a snapshot is rewritten": _rewrite(
+        ON_SNAPSHOT,
+        ON_SNAPSHOT,
         {"test_adds": "changed"},
+        before={**PROGRAM, "tests/__snapshots__/sums.snap": "4"},
+        change={**BROKEN, "tests/__snapshots__/sums.snap": "0"},
     ),
 }
 

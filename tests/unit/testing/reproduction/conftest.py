@@ -1,6 +1,6 @@
 """Runs a test for a claim about a change, in the real sandbox."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from textwrap import dedent
 
@@ -13,8 +13,6 @@ from agents.testing.tester import Tester
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.review.findings import Proof
-from tests.toolchain import toolchain
-from tests.unit.testing.earlier.conftest import MODULES
 from tests.unit.testing.two_commits import mirror_change
 from tests.world.summing_shop import BROKEN, FILES
 
@@ -22,29 +20,28 @@ Prove = Callable[..., Awaitable[Proof]]
 
 
 @pytest.fixture
-async def prove(tmp_path: Path) -> AsyncGenerator[Prove]:
+def prove(tmp_path: Path, toolbox: Toolbox) -> Prove:
     """Runs a test on both sides of a change."""
-    async with Toolbox.start(workers=1, reads=[toolchain(), *([Path(MODULES)] if MODULES else [])]) as toolbox:
 
-        async def run(
-            text: str,
-            *,
-            before: Mapping[str, str] = FILES,
-            after: Mapping[str, str | None] | None = None,
-            about: str = "shop.py",
-            line: int = 2,
-            promise: str = "",
-            seconds: float = 90,
-            **commands: str,
-        ) -> Proof:
-            changed = {"shop.py": BROKEN} if after is None else after
-            async with mirror_change(tmp_path, before, changed) as (mirror, change):
-                reader = Reader(mirror, toolbox)
-                commits = (change.merge_base, change.head_sha)
-                place = await find_place(reader, *commits, about, "0a1b2c3d", lambda path: True)
-                assert place is not None
-                test = WrittenTest(place.path, dedent(text), place.command, about, line, promise)
-                tester = Tester(mirror, toolbox, Commands.model_validate(commands))
-                return await run_reproduction(tester, change, test, seconds)
+    async def run(
+        text: str,
+        *,
+        before: Mapping[str, str] = FILES,
+        after: Mapping[str, str | None] | None = None,
+        about: str = "shop.py",
+        line: int = 2,
+        promise: str = "",
+        seconds: float = 90,
+        **commands: str,
+    ) -> Proof:
+        changed = {"shop.py": BROKEN} if after is None else after
+        async with mirror_change(tmp_path, before, changed) as (mirror, change):
+            reader = Reader(mirror, toolbox)
+            commits = (change.merge_base, change.head_sha)
+            place = await find_place(reader, *commits, about, "0a1b2c3d", lambda path: True)
+            assert place is not None
+            test = WrittenTest(place.path, dedent(text), place.command, about, line, promise)
+            tester = Tester(mirror, toolbox, Commands.model_validate(commands))
+            return await run_reproduction(tester, change, test, seconds)
 
-        yield run
+    return run

@@ -9,7 +9,8 @@ import pytest
 
 from domain.review.findings import ProofOutcome
 from messages import proofs as texts
-from tests.unit.testing.earlier.conftest import MODULES, has_program
+from tests.unit.testing.conftest import MODULES
+from tests.unit.testing.earlier.conftest import has_program
 from tests.unit.testing.reproduction.conftest import Prove
 from tests.world.summing_shop import BROKEN, CODE, FILES
 
