@@ -222,6 +222,8 @@ def _name_act(impact: Impact, file: TouchedFile) -> str:
         return _COMMENT
     if impact is Impact.version:
         return _VERSION
+    if file.path.rpartition("/")[2].startswith("."):
+        return _SETTINGS
     if (
         _IS_TEST.search(file.path)
         or impact is Impact.test

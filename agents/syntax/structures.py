@@ -16,7 +16,7 @@ _VERSIONS = (
     (r"(^|/)version\.rb$", rf"^[ \t]*VERSION[ \t]*=[ \t]*{_QUOTED}(?:\.freeze)?[ \t]*$"),
     (r"(^|/)setup\.cfg$", rf"^version[ \t]*=[ \t]*({_NUMBER})[ \t]*$"),
     (r"(^|/)package\.json$", rf"^[ \t]+\"version\"[ \t]*:[ \t]*{_QUOTED},?[ \t]*$"),
-    (r"(^|/)(pyproject|Cargo)\.toml$", rf"^version[ \t]*=[ \t]*{_QUOTED}[ \t]*$"),
+    (r"(^|/)(pyproject|Cargo)\.toml$", rf"^version[ \t]*=[ \t]*{_QUOTED}(?=[ \t]*(?:#.*)?$)"),
 )
 """The names of files, and how they write the version of their own program."""
 STRUCTURED = (".xml", ".toml", "setup.cfg")

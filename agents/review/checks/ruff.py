@@ -315,8 +315,10 @@ class _Run:
         if (side, path) not in self._loose:
             self._loose[side, path] = LooseNames.of(path, lines)
         loose, line, name = self._loose[side, path], entry["location"]["row"], _NAMED.search(entry["message"])
-        if _OF_PYTHON_2.search(entry["message"]):
-            return loose.is_given_all or loose.tells_pythons_apart or is_fallback(lines, line)
+        if old := _OF_PYTHON_2.search(entry["message"]):
+            used = re.compile(rf"^[^#]*(?<![\w.]){old['name']}\b")
+            was_used = side == HEAD and any(map(used.match, self._files[path].base_lines))  # so it is for Python 2
+            return was_used or loose.is_given_all or loose.tells_pythons_apart or is_fallback(lines, line)
         return loose.hold(name[1] if name else "", line)
 
     def _may_be_of_python_2(self, path: str, line: int) -> bool:

@@ -451,7 +451,8 @@ class Collector:
         unknown = [each for each in unknown if not each.unknowable]
         passed_before = {each.path for each in unknown if each.passed_before}
         now = {path: output for path, output in self._loading.items() if path in passed_before}
-        self.not_run += [*list_causes(NOT_LOADED_BEFORE, once.loading), *list_causes(NOT_LOADED, now)]
+        added = [path for path in self._sides.head if path not in self._sides.base]
+        self.not_run += [*list_causes(NOT_LOADED_BEFORE, once.loading, added), *list_causes(NOT_LOADED, now)]
         skipped = [each for each in unknown if each.passed_before and _is(each.case, CaseOutcome.skipped)]
         flaky = [each for each in unknown if each.passed_before and each.case is not None and each not in skipped]
         left = [each for each in unknown if each.passed_before and each.case is None and not self._loading]

@@ -60,7 +60,8 @@ class GoneNames:
         candidates = [word for word in keep_gone(words, self._before, self._after) if word not in still]
         candidates = [word for word in candidates if self._may_be_gone(word)]
         unused = {*await self._reader.keep_unused(self._head, candidates)}
-        return tuple(word for word in candidates if word in unused or _is_warning(word))[:10]
+        found = [word for word in candidates if word in unused or _is_warning(word)]
+        return tuple([word for word in found if not _is_warning(word)] or found)[:10]
 
     def _may_be_gone(self, word: str) -> bool:
         """Whether a word is a text, a kind of warning or error that the language defines, or the program's own."""

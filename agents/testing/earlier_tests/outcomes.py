@@ -6,13 +6,13 @@ before, names nothing that is gone, and has nothing in its place that demands as
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from agents.testing.absence import find_lack
 from agents.testing.earlier_tests.choice import is_script
-from agents.testing.earlier_tests.names import find_deprecation, misfits_call
+from agents.testing.earlier_tests.names import find_deprecation, find_missing, misfits_call, shorten
 from agents.testing.earlier_tests.texts import (
     Difference,
     Version,
@@ -77,6 +77,7 @@ NOT_LOADED_BEFORE = (
     "{} could not be run where Forge runs tests, without the change, too: {}",
     f"{{}} could not be run: {{}}. {_INSTALL}",
 )
+_WITHOUT_ADDED = "{} could not be run on the code of before, which has no `{}`."
 _BESIDE = re.compile(r"Cannot find module '(?P<name>\.{1,2}/[^'\n]{1,100})'")
 _BUILT = "`{}` is missing: if built, do so in `commands.setup`"
 _OF_PYTHON_2 = re.compile(
@@ -471,16 +472,17 @@ def sort_by_weight(tests: Sequence[EarlierTest]) -> list[EarlierTest]:
     return sorted(tests, key=lambda each: (_ORDER.index(each.outcome), each.path, each.line or 0, each.id))
 
 
-def list_causes(texts: tuple[str, str], loading: Mapping[str, str]) -> list[str]:
+def list_causes(texts: tuple[str, str], loading: Mapping[str, str], added: Collection[str] = ()) -> list[str]:
     """One line for each cause, however many files it keeps from being loaded.
 
     :param texts: with a place for the files and one for the cause; the same for something that is missing.
     :param loading: path → what a file printed that could not be loaded.
+    :param added: paths that the change adds; what misses one tells nothing of the machine.
     """
     causes: defaultdict[str, list[str]] = defaultdict(list)
     for path, output in loading.items():
         causes[_IS_PYTHON_2 if _OF_PYTHON_2.search(output[-_LOOKED_AT:]) else find_cause(output)].append(path)
-    return [_explain_cause(texts, paths, cause) for cause, paths in causes.items()]
+    return [_explain_cause(texts, paths, cause, added) for cause, paths in causes.items()]
 
 
 def find_cause(output: str) -> str:
@@ -499,10 +501,12 @@ def find_cause(output: str) -> str:
     return cut_words(next(reversed(named or words), "no reason is given"), 200)
 
 
-def _explain_cause(texts: tuple[str, str], paths: Sequence[str], cause: str) -> str:
+def _explain_cause(texts: tuple[str, str], paths: Sequence[str], cause: str, added: Collection[str]) -> str:
     more = len(paths) - 1
     files = f"{paths[0]} and {more} {'more file' if more == 1 else 'more files'}" if more else paths[0]
-    lack = find_lack(cause)
+    lack, missing = find_lack(cause), {*map(shorten, find_missing(cause))}
+    if own := next((path for path in added if shorten(path) in missing), ""):
+        return _WITHOUT_ADDED.format(files, own)
     if texts is NOT_LOADED_BEFORE and (built := _BESIDE.search(cause)):
         cause = _BUILT.format(built["name"])
     return texts[1].format(files, lack) if lack else texts[0].format(files, cause)

@@ -121,6 +121,16 @@ async def test_which_rules_speak_of_new_python(toolbox: Toolbox, told: str) -> N
     assert set(await find_by_rule(toolbox, {path: (None, text)})) == rules
 
 
+@pytest.mark.parametrize(
+    ("before", "is_said"), [("class A(unicode):\n    pass\n", False), ("class A:\n    pass\n", True)]
+)
+async def test_a_name_of_python_2_is_no_news_where_the_file_had_it(
+    toolbox: Toolbox, before: str, *, is_said: bool
+) -> None:
+    found = await find_by_rule(toolbox, {"a.py": (before, f"{before}\n\ndef f(a):\n    return unicode(a)\n")})
+    assert ("ruff/F821" in found) is is_said
+
+
 async def test_a_base_that_could_not_be_parsed_excuses_the_rest_of_the_file(toolbox: Toolbox) -> None:
     old = "import os\nimport re\n\n\ndef f(:\n    pass\n"
     new = "import os\nimport re\n\n\ndef f():\n    return missing\n"

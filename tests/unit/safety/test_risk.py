@@ -296,6 +296,8 @@ def test_documents_and_comments_are_not_called_a_program(path: str, impact: Impa
         ("index.test-d.ts", Impact.behaviour, "Changes tests, which CI runs"),
         ("typings/commander-tests.ts", Impact.behaviour, "Changes tests, which CI runs"),
         ("fuzz/fuzz_targets/a.rs", Impact.behaviour, "Changes tests, which CI runs"),
+        (".eslintrc.js", Impact.behaviour, "Changes what programs may obey, such as settings"),
+        ("tests/.coveragerc", Impact.behaviour, "Changes what programs may obey, such as settings"),
         ("conf.py", Impact.behaviour, "May change what the program does"),
         ("typings/a.ts", Impact.behaviour, "May change what the program does"),
         ("setup.py", Impact.version, "Only the version number"),

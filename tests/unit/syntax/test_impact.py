@@ -201,6 +201,7 @@ def test_behaviour() -> None:
 
 PAGE = "/*\nPackage a is of a kind.\n\n\tr := a.New()\n\tHost: one\n*/\npackage a\n"
 POM = "<?xml version='1.0'?>\n<!-- Of 2020 -->\n<project>\n  <a>1</a>\n</project>\n"
+_NOTED, _NOTE = '[package]\nversion = "', '" # remember the link'
 CARGO = '[package]\nname = "a"\nversion = "1.0.0"\n\n[dependencies]\nb = "1"\n'
 
 
@@ -221,6 +222,8 @@ CARGO = '[package]\nname = "a"\nversion = "1.0.0"\n\n[dependencies]\nb = "1"\n'
         ("a.xml", None, POM, Impact.behaviour),
         ("Cargo.toml", CARGO, CARGO.replace("[dep", "# It needs this.\n[dep"), Impact.behaviour),
         ("Cargo.toml", CARGO, CARGO.replace("1.0.0", "1.1.0-rc.1"), Impact.version),
+        ("Cargo.toml", f"{_NOTED}1.0.0{_NOTE}", f"{_NOTED}1.1.0{_NOTE}", Impact.version),
+        ("Cargo.toml", f"{_NOTED}1.0.0{_NOTE}", f"{_NOTED}1.1.0{_NOTE} more", Impact.behaviour),
         ("Cargo.toml", CARGO, CARGO.replace('b = "1"', 'b = "2"'), Impact.behaviour),
         ("Cargo.toml", CARGO.replace("version", "edition"), CARGO, Impact.behaviour),
         (

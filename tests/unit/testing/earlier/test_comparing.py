@@ -150,15 +150,17 @@ def test_a_cause_is_cut_between_words() -> None:
 )
 def test_code_for_python_2_is_called_so(output: str, *, is_of_2: bool) -> None:
     [told] = list_causes(NOT_LOADED_BEFORE, {"test_a.py": output})
-    said = "test_a.py could not be run on the code of before: written for Python 2, not 3"
+    said = "test_a.py could not be run where Forge runs tests, without the change, too: written for Python 2, not 3"
     assert (told == said) is is_of_2
 
 
 def test_what_may_have_to_be_built_has_that_as_its_remedy() -> None:
     files = {"test/a.js": "Error: Cannot find module '../a.js'\nRequire stack:\n- /code/test/a.js\n"}
     [before], [now] = list_causes(NOT_LOADED_BEFORE, files), list_causes(NOT_LOADED, files)
-    assert before.endswith("before: `../a.js` is missing: if built, do so in `commands.setup`")
+    assert before.endswith("too: `../a.js` is missing: if built, do so in `commands.setup`")
     assert now.endswith("was seen to be gone: Error: Cannot find module '../a.js'")
+    [added] = list_causes(NOT_LOADED_BEFORE, files, ["lib/b.js", "a.js"])
+    assert added == "test/a.js could not be run on the code of before, which has no `a.js`."
 
 
 def test_tests_of_which_the_same_is_said_are_one_row() -> None:

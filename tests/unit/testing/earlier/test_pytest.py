@@ -656,11 +656,24 @@ async def test_what_a_change_does_to_a_test_comes_to(earlier: Earlier, told: str
     assert name(found) == outcomes, found
 
 
-async def test_tests_that_did_not_run_before_are_told(earlier: Earlier) -> None:
-    settings = {"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--no-such-option'\n"}
-    found = await earlier({**PROGRAM, **settings, "tests/test_a.py": TEST}, {**BROKEN, "tests/test_a.py": None})
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        (
+            {"tests/conftest.py": "1 / 0\n"},
+            "tests/test_a.py could not be run where Forge runs tests, without the change, too",
+        ),
+        (
+            {"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--no-such-option'\n"},
+            "the plug-in of pytest that knows --no-such-option` is not installed",
+        ),
+    ],
+    ids=["by its own conftest", "by a plug-in"],
+)
+async def test_tests_that_did_not_run_before_are_told(earlier: Earlier, broken: dict[str, str], told: str) -> None:
+    found = await earlier({**PROGRAM, **broken, "tests/test_a.py": TEST}, {**BROKEN, "tests/test_a.py": None})
     assert (found.tests, found.holding) == ((), 0)
-    assert "tests/test_a.py could not be run where Forge runs tests, without the change, too" in " ".join(found.not_run)
+    assert told in " ".join(found.not_run)
 
 
 async def test_what_failed_before_for_want_of_a_network_is_told_apart(earlier: Earlier) -> None:
