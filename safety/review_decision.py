@@ -88,7 +88,7 @@ def decide(
         return ReviewDecision(Decision.require_human, (*human, *nobody))
     if nobody and unread.then is IfUnread.neutral:
         return ReviewDecision(Decision.unread, nobody)
-    return ReviewDecision(Decision.approve, (_calm(findings, risk), *nobody))
+    return ReviewDecision(Decision.approve, (_calm(findings, risk, layers, not_looked_at), *nobody))
 
 
 def raise_confirmed(findings: Sequence[Finding], judged: JudgedFindings) -> Sequence[Finding]:
@@ -241,6 +241,9 @@ def _name_first(paths: Sequence[str]) -> str:
     return f"{', '.join(paths[:3])}{f' and {rest:,} more' if rest > 0 else ''}"
 
 
-def _calm(findings: Sequence[RawFinding], risk: Risk) -> Reason:
-    found = "Nothing was found" if not findings else "Nothing that blocks"
+def _calm(
+    findings: Sequence[RawFinding], risk: Risk, layers: Sequence[LayerReport], not_looked_at: Sequence[SkippedFile]
+) -> Reason:
+    is_checked = any(layer.tools for layer in layers) or not not_looked_at
+    found = "Nothing that blocks" if findings else "Nothing was found" if is_checked else "No tool looks at such files"
     return Reason(code="risk.level", text=found, value=risk.score)

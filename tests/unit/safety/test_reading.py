@@ -223,6 +223,14 @@ def test_that_no_model_is_set_up_is_said_as_the_reason() -> None:
     )
 
 
+def test_where_no_tool_looked_at_anything_nothing_is_said_to_be_found() -> None:
+    page = SkippedFile(path="doc/a.md", reason="vendored (.gitattributes)")
+    [reason] = decide((), LOW, [LayerReport(layer=Layer.security)], [page]).reasons
+    assert reason.text == "No tool looks at such files"
+    [reason] = decide((), LOW, [SEARCHED], [page]).reasons
+    assert reason.text == "Nothing was found"
+
+
 def test_a_critical_change_is_for_one_reader_who_may_answer_for_it() -> None:
     risk = Risk(score=90, level=RiskLevel.critical, parts=())
     [reason] = decide((), risk, [SEARCHED], []).reasons
