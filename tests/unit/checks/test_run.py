@@ -309,6 +309,8 @@ MEANT = {  # what merged changes of others had
     "test_zero.py": "def bad():\n    1 / 0\n",
     "test/a.js": "app.enabled('view cache').should.be.true;\nDate = none;\n",
     "set.js": "if (IE) {\n  a.now = a.now;\n}\n",
+    "test/_files/data.js": "({\n  length: 'hello'\n});\n",
+    "tests/test_log.py": "from logging import getLogger\n\n\ndef test_f():\n    getLogger().exception('a')\n",
     "test/given.js": "export function f(made) {\n  var pre;\n  eval('var pre = made');\n  return pre();\n}\n",
     "lib/built.js": 'Object.defineProperty(exports, "__esModule", {});\ntry { g(); } finally { if (a) throw a; }\n',
     "spec/fixtures/config.rb": "class <%= @klass %>; end\n",
