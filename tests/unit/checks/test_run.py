@@ -296,6 +296,14 @@ convention = "google"
 }
 
 
+async def test_what_a_test_logs_is_what_it_is_about(toolbox: Toolbox) -> None:
+    text = "import logging\n\n\ndef test_f():\n    logging.exception('a')\n"
+    files: Versions = {"a.py": (None, text), "tests/test_a.py": (None, text)}
+    told = {"pyproject.toml": b'[tool.ruff.lint]\nselect = ["LOG"]\n'}
+    result = await check_files(toolbox, files, project=told, origin=CodeOrigin.member)
+    assert [(found.path, found.rule) for found in result.findings] == [("a.py", "ruff/LOG004")]
+
+
 MEANT = {  # what merged changes of others had
     "loop.py": "def f(some):\n    for one in some:\n        yield lambda: one\n",
     "init.py": "class A(dict):\n    def __init__(self):\n        return super(A, self).__init__()\n",
@@ -310,7 +318,6 @@ MEANT = {  # what merged changes of others had
     "test/a.js": "app.enabled('view cache').should.be.true;\nDate = none;\n",
     "set.js": "if (IE) {\n  a.now = a.now;\n}\n",
     "test/_files/data.js": "({\n  length: 'hello'\n});\n",
-    "tests/test_log.py": "from logging import getLogger\n\n\ndef test_f():\n    getLogger().exception('a')\n",
     "test/given.js": "export function f(made) {\n  var pre;\n  eval('var pre = made');\n  return pre();\n}\n",
     "lib/built.js": 'Object.defineProperty(exports, "__esModule", {});\ntry { g(); } finally { if (a) throw a; }\n',
     "spec/fixtures/config.rb": "class <%= @klass %>; end\n",
