@@ -299,7 +299,7 @@ convention = "google"
 async def test_what_a_test_logs_is_what_it_is_about(toolbox: Toolbox) -> None:
     text = "import logging\n\n\ndef test_f():\n    logging.exception('a')\n"
     files: Versions = {"a.py": (None, text), "tests/test_a.py": (None, text)}
-    told = {"pyproject.toml": b'[tool.ruff.lint]\nselect = ["LOG"]\n'}
+    told = {"pyproject.toml": b'[tool.ruff.lint]\nselect = ["LOG004"]\n'}
     result = await check_files(toolbox, files, project=told, origin=CodeOrigin.member)
     assert [(found.path, found.rule) for found in result.findings] == [("a.py", "ruff/LOG004")]
 
