@@ -83,9 +83,9 @@ _HARMLESS = re.compile(
     r"|\.(changeset|dumi|storybook|vitepress|yarn)/.*"
     r"|\.[^/]*(ignore|keep|nojekyll|rc\.example|env\.(example|sample|template)|versions?(-[a-z]+)?|nvmrc|mailmap|ignore-revs|browserslistrc)"
     r"|\.([^/]*[._-])?(ava|babel|clang|contributors|cover|codecov|editorconfig|flake8|flowconfig|(rust|scala|sh|go)?fmt"
-    r"|format|golangci|isort|jest|jshint|jscs|(es|style|markdown|yaml|had|py|remark|commit|html|sql|swift|tf|text)?lint"
-    r"|manifest|mocha|nyc|php-?_?cs|phpstan|phpunit|prettier|psalm|rspec|rubocop|ruff|size-limit|[ac]?spell|style"
-    r"|swc|typedoc|versionrc|vitest|yard)[^/]*"
+    r"|doctrine-project|format|golangci|isort|jest|jshint|jscs"
+    r"|(es|style|markdown|yaml|had|py|remark|commit|html|sql|swift|tf|text)?lint|manifest|mocha|nyc|php-?_?cs|phpstan|phpunit|prettier|psalm|rspec|rubocop|ruff|size-limit|[ac]?spell|style"
+    r"|swc|typedoc|verb\.md|versionrc|vitest|yard)[^/]*"
 )
 """Settings of tools that neither approve nor run with secrets: they format, lint, test, measure and document."""
 

@@ -178,6 +178,8 @@ FREE = [
     ".github/ISSUE_TEMPLATE/bug.yml",
     ".editorconfig",
     ".prettierrc",
+    ".verb.md",
+    ".doctrine-project.json",
     ".gitignore",
     ".golangci.yml",
     ".rustfmt.toml",
