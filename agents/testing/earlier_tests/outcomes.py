@@ -84,7 +84,7 @@ _OF_PYTHON_2 = re.compile(
     r"Missing parentheses in call to '(?:print|exec)'|multiple exception types must be parenthesized"
     r"|leading zeros in decimal integer literals"
     r"|No module named '(?:urlparse|urllib2|httplib|ConfigParser|c?StringIO|cPickle|__builtin__|Queue|HTMLParser)'"
-    r"|(?:\bur[\"']|`|<>|\d[lL]\b|\bexec ).{0,300}\n[E \t^~]{0,300}\n?[E \t]{0,20}SyntaxError: invalid"
+    r"|(?:\bur[\"']|`|<>|\d[lL]\b|\bexec ).{0,300}\n[E \t^~]{0,300}+\n?[E \t]{0,20}+SyntaxError: invalid"
 )
 """What Python 3 says of code for Python 2; where it gives no reason, by the line that it quotes above."""
 _IS_PYTHON_2 = "written for Python 2, not 3"
