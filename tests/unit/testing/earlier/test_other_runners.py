@@ -638,3 +638,19 @@ async def test_a_subtest_is_a_part_of_its_test_and_its_data_lie_below_a_folder_t
     assert [(each.id, each.outcome.value) for each in found.tests] == [
         ("tests/test_sums.py::TestSums::test_adds", "lost")
     ], found
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["newly", "as before"])
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"tests/conftest.py": 'collect_ignore = ["test_sums.py"]\n'},
+        {"pytest.ini": "[pytest]\npythonpath = .\naddopts = --ignore=tests/test_sums.py\n"},
+    ],
+    ids=["by a conftest", "by addopts"],
+)
+async def test_what_a_change_newly_keeps_from_pytest_is_run(earlier: Earlier, kept: Files, *, is_new: bool) -> None:
+    broken = {PYTEST.sums: "def add(a, b):\n    return a - b\n", PYTEST.test: "def test_adds():\n    pass\n"}
+    before, change = (PYTEST.files, {**broken, **kept}) if is_new else ({**PYTEST.files, **kept}, broken)
+    found = await earlier(before, change)
+    assert [each.outcome.value for each in found.tests] == (["lost"] if is_new else []), found
